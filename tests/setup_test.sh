@@ -27,3 +27,16 @@ grep -q 'going on with one at a time' "$folder/told"
 echo DEEPGAP_JOINED:BOOL=OFF >"$cache"
 build
 echo 'ninja -C build target' | diff - "$calls"
+
+# How much is compiled is shown, and what the compiler says is kept in the log.
+printf '#!/bin/sh\nprintf "%%s\\n" "[  5%%] a.cpp" "[ 12%%] b.cpp" "[ 55%%] c.cpp" "[100%%] d.cpp"\n' >"$folder/bin/ninja"
+build
+grep -q 'compiling: 10 %' "$folder/told"
+grep -q 'compiling: 100 %' "$folder/told"
+! grep -q 'compiling: 20 %' "$folder/told"
+grep -q 'c.cpp' "$folder/build/setup.log"
+
+# A failure of the compiler ends the set-up with one line that names the log.
+printf '#!/bin/sh\necho "[ 40%%] a.cpp: error"\nexit 1\n' >"$folder/bin/ninja"
+if (unset DEEPGAP_JOINED; PATH=$folder/bin:$PATH bash -c '. "$0/tools/setup"; deepgap_build target' "$folder") >"$folder/told" 2>&1; then exit 1; fi
+grep -q 'set-up stopped: building deepgap failed; see' "$folder/told"

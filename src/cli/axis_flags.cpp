@@ -35,8 +35,8 @@ void AxisFlags::declare(CLI::App& app, const std::string& group, std::span<const
     app.add_option(flags, texts, describe)->group(group)->type_name(type)->take_all()->allow_extra_args(false);
   };
   for (const AxisFlag& flag : table_) add(flag.flags, texts_[flag.axis], flag.describe, "LIST");
-  add("-a,--axis", more_axes_, "Any option as an axis: name=list", "NAME=LIST");
-  add("--shape", shapes_, "Sizes of an input: input:1x3x320x320 (N: the batch)", "INPUT:DIMS");
+  add("-a,--axis", more_axes_, "Set any option as an axis: NAME=LIST", "NAME=LIST");
+  add("--shape", shapes_, "Set sizes of an input: input:1x3x320x320 (N stands for the batch)", "INPUT:DIMS");
   add("--input", inputs_, input_flag_describe, "NAME=NUMBERS");
 }
 
@@ -48,7 +48,8 @@ std::vector<Axis> AxisFlags::axes() const {
   }
   for (const std::string& given : more_axes_) {
     const size_t equals = given.find('=');
-    if (equals == std::string::npos || equals == 0) throw Error(ErrorKind::usage, fmt::format("--axis '{}' is not name=list", given));
+    if (equals == std::string::npos || equals == 0)
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --axis: expected NAME=LIST, such as streams=1,2", given));
     const std::string name = given.substr(0, equals);
     axes.push_back(axis_of("--axis " + name, name, given.substr(equals + 1)));
   }

@@ -10,9 +10,9 @@
 namespace deepgap {
 
 void declare_baseline(CLI::App& app, std::string& selection) {
-  app.add_option("--baseline", selection,
-                 "Ratios of every point to the fastest of these with the same model, scenario and batch: "
-                 "\"backend=native;device=cpu;precision=fp32\"")
+  app.add_option(
+         "--baseline", selection,
+         "Add ratios to the fastest selected point of the same model, scenario and batch: \"backend=native;device=cpu;precision=fp32\"")
       ->type_name("SELECTION");
 }
 
@@ -27,7 +27,7 @@ void compare_with_baseline(const std::string& selection, std::vector<PointSummar
     return baseline.holds(record);
   };
   if (add_baseline_ratios(points, holds) == 0)
-    throw Error(ErrorKind::usage, fmt::format("--baseline \"{}\": no usable point is of that", selection));
+    throw Error(ErrorKind::usage, fmt::format("--baseline \"{}\" selects no usable point", selection));
 }
 
 }  // namespace deepgap

@@ -46,7 +46,7 @@ void add_outputs(const Frame& frame, CheckedSample& sample) {
   for (const auto& output : frame.header.at("outputs")) {
     Tensor tensor = make_tensor(static_cast<DataType>(output.at("type").get<int>()), output.at("shape").get<Shape>());
     const std::string& bytes = frame.blocks.at(block++);
-    if (bytes.size() != tensor.bytes()) throw Error(ErrorKind::internal, "an output came with the wrong number of bytes");
+    if (bytes.size() != tensor.bytes()) throw Error(ErrorKind::internal, "an output has the wrong number of bytes");
     std::memcpy(writable<std::byte>(tensor).data(), bytes.data(), bytes.size());
     sample.outputs.push_back(std::move(tensor));
   }
@@ -104,7 +104,7 @@ void require_no_nan(const CheckedOutputs& expected) {
     for (const Tensor& output : sample.outputs) {
       if (holds_nan(output.view()))
         throw Error(ErrorKind::input,
-                    fmt::format("{} answers NaN to sample {}, so that nothing can be compared: weights or inputs are not sound",
+                    fmt::format("{} returns NaN for sample {}, so outputs cannot be compared; check the weights and the inputs",
                                 expected.version, sample.name));
     }
   }
@@ -121,13 +121,14 @@ CheckedOutputs outputs_in_folder(const std::string& folder, const std::vector<st
 }
 
 CheckResult compare(const CheckedOutputs& expected, const CheckedOutputs& actual, double min_db) {
-  if (expected.samples.size() != actual.samples.size()) throw Error(ErrorKind::internal, "both sides ran another number of samples");
+  if (expected.samples.size() != actual.samples.size()) throw Error(ErrorKind::internal, "the two sides ran different numbers of samples");
   OutputComparison comparison;
   for (size_t i = 0; i < actual.samples.size(); ++i) {
     const auto& want = expected.samples[i].outputs;
     const auto& got = actual.samples[i].outputs;
     if (want.size() != got.size()) {
-      throw Error(ErrorKind::input, fmt::format("sample {}: {} outputs against {}", actual.samples[i].name, got.size(), want.size()));
+      throw Error(ErrorKind::input,
+                  fmt::format("sample {}: {} outputs on one side, {} on the other", actual.samples[i].name, got.size(), want.size()));
     }
     for (size_t output = 0; output < want.size(); ++output) comparison.add(output, want[output].view(), got[output].view());
   }

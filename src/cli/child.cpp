@@ -38,7 +38,7 @@ class ChildCommand final : public Command {
     } catch (const Error& error) {
       return error_frame(error.kind(), error.what());
     } catch (const std::bad_alloc&) {
-      return error_frame(ErrorKind::out_of_memory, "memory does not suffice");
+      return error_frame(ErrorKind::out_of_memory, "not enough memory");
     } catch (const std::exception& error) {
       return error_frame(ErrorKind::refused, error.what());
     }

@@ -56,14 +56,15 @@ void print_available(const json& row) {
 class BackendsCommand final : public Command {
  public:
   std::string name() const override { return "backends"; }
-  std::string describe() const override { return "Engines that are here, with versions, devices and options, and why others are not"; }
+  HelpPlace help_place() const override { return {CommandGroup::system, 1}; }
+  std::string describe() const override { return "List engines with versions, devices and options, and why others are missing"; }
   std::string examples() const override {
     return "  deepgap backends\n"
-           "  deepgap backends native      this one and its options\n";
+           "  deepgap backends native      one engine and its options\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("backend", names_, "These alone; left out: all")->type_name("NAME");
-    app.add_flag("--json", json_, "A list of objects, for programs");
+    app.add_option("backend", names_, "List only these engines [default: all]")->type_name("NAME");
+    app.add_flag("--json", json_, "Print JSON");
     declare_libtorch_folder(app);
   }
   int run() override {

@@ -26,12 +26,12 @@ struct CacheKind {
   const char* is;
 };
 constexpr std::array<CacheKind, 6> kinds{{
-    {"references", "references", "", ".safetensors", "outputs that engines are checked against"},
+    {"references", "references", "", ".safetensors", "reference outputs that engines are checked against"},
     {"quantized", "quantized", "", ".onnx", "networks quantized to INT8"},
     {"weights", "", "seeded-", ".safetensors", "statistics of seeded weights"},
-    {"ceilings", "ceilings", "", ".json", "what this machine does at most"},
+    {"ceilings", "ceilings", "", ".json", "measured peaks of this machine"},
     {"kernels", "native-cuda", "", ".cubin", "compiled kernels of native on a GPU"},
-    {"tuning", "native-cuda", "tuned-", ".txt", "which of them were fastest"},
+    {"tuning", "native-cuda", "tuned-", ".txt", "kernel variants that were fastest"},
 }};
 
 struct Held {
@@ -70,23 +70,24 @@ void clear(const Held& held) {
 class CacheCommand final : public Command {
  public:
   std::string name() const override { return "cache"; }
-  std::string describe() const override { return "List what the cache folder holds, or clear it"; }
+  HelpPlace help_place() const override { return {CommandGroup::system, 5}; }
+  std::string describe() const override { return "List or clear the cache folder"; }
   std::string examples() const override {
-    return "  deepgap cache list                  kinds, files, bytes, and where they are\n"
-           "  deepgap cache clear references      those alone are made again\n";
+    return "  deepgap cache list                  show kinds, files, bytes and folder\n"
+           "  deepgap cache clear references      remove the references\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("kind", words_, "list, as where it is left out, or clear; and of which kinds, where it is not all")
-        ->type_name("[list|clear] [KIND...]");
-    app.add_option("--cache", cache_, "The folder, where it is not the usual one")->type_name("DIR");
-    clear_ = app.add_option("--clear", cleared_, "As clear: remove all, or one kind")->expected(0, 1)->type_name("[KIND]");
-    app.add_flag("--json", json_, "An object, for programs");
+    app.add_option("kind", words_, "Action: list or clear, then the kinds [default: list, all kinds]")->type_name("[list|clear] [KIND...]");
+    app.add_option("--cache", cache_, "Use this folder instead of the default one")->type_name("DIR");
+    clear_ = app.add_option("--clear", cleared_, "Remove everything, or one kind, as clear does")->expected(0, 1)->type_name("[KIND]");
+    app.add_flag("--json", json_, "Print JSON");
   }
 
   int run() override {
     const std::string cache = cache_or_default(cache_);
     const std::string verb = take_verb();
-    if (verb == "list" && clear_->count() > 0) throw Error(ErrorKind::usage, "list and --clear say the opposite: leave one of them out");
+    if (verb == "list" && clear_->count() > 0)
+      throw Error(ErrorKind::usage, "list and --clear contradict each other: leave one of them out");
     const bool clears = verb == "clear" || clear_->count() > 0;
     if (!cleared_.empty()) words_.push_back(cleared_);
     for (const std::string& word : words_) require_kind(word, verb.empty() && !clears);
@@ -133,7 +134,7 @@ class CacheCommand final : public Command {
   static void print_table(const std::string& cache, const std::vector<Held>& all, bool cleared) {
     uintmax_t bytes = 0;
     size_t files = 0;
-    fmt::print("{}{}\n{:<12}{:>6}{:>12}  what\n", cleared ? "removed from " : "", cache, "kind", "files", "size");
+    fmt::print("{}{}\n{:<12}{:>6}{:>12}  contents\n", cleared ? "removed from " : "", cache, "kind", "files", "size");
     for (const Held& held : all) {
       bytes += held.bytes;
       files += held.files.size();

@@ -17,21 +17,23 @@ namespace {
 class CeilingsCommand final : public Command {
  public:
   std::string name() const override { return "ceilings"; }
-  std::string describe() const override { return "What a device does at most, measured, beside its data sheet"; }
+  HelpPlace help_place() const override { return {CommandGroup::explain, 2}; }
+  std::string describe() const override { return "Measure the peak performance of a device, and show it beside its data sheet"; }
   std::string examples() const override {
-    return "  deepgap ceilings                  of this CPU\n"
-           "  deepgap ceilings --device cuda:0  of a GPU: tensor cores, memory, caches, launches, copies\n";
+    return "  deepgap ceilings                  this CPU\n"
+           "  deepgap ceilings --device cuda:0  a GPU: tensor cores, memory, caches, launches, copies\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("-d,--device", device_, "cpu, cuda:0, ...; left out: cpu")->type_name("NAME");
-    app.add_option("--threads", threads_, "Of a CPU; left out: all that are allowed here")->type_name("N");
-    app.add_option("--cache", cache_, "Folder where they are kept")->type_name("DIR");
-    app.add_flag("--fresh", fresh_, "Measure again, though they are kept");
-    app.add_flag("--json", json_, "An object, for programs");
+    app.add_option("-d,--device", device_, "Measure this device: cpu, cuda:0")->type_name("NAME");
+    app.add_option("--threads", threads_, "Use this many CPU threads [default: all allowed CPUs]")->type_name("N");
+    app.add_option("--cache", cache_, "Keep results in this folder")->type_name("DIR");
+    app.add_flag("--fresh", fresh_, "Measure again instead of using kept results");
+    app.add_flag("--json", json_, "Print JSON");
   }
   int run() override {
     const auto device = device_from(device_);
-    if (!device) throw Error(ErrorKind::usage, fmt::format("--device '{}' is no device: cpu, cuda:0 or the like", device_));
+    if (!device)
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --device: expected a device such as cpu or cuda:0", device_));
     const ShownCeilings machine =
         machine_ceilings({*device, threads_or_all(threads_)}, capture_environment(), cache_or_default(cache_), fresh_);
     if (json_)

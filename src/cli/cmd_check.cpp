@@ -41,7 +41,11 @@ double asked_db(const CheckedOutputs& expected, Precision judged_as) {
 class CheckCommand : public Command {
  public:
   std::string name() const override { return "check"; }
-  std::string describe() const override { return "Compare an engine's outputs with the FP32 reference, another engine's or a folder's"; }
+  HelpPlace help_place() const override { return {CommandGroup::measure, 3}; }
+  std::vector<std::string> common_flags() const override {
+    return {"--backend", "--device", "--precision", "--against", "--samples", "--nodes", "--outputs", "--weights", "--dataset", "--json"};
+  }
+  std::string describe() const override { return "Compare an engine's outputs with the FP32 reference, another engine or files"; }
   std::string examples() const override {
     return "  deepgap check resnet50 -e onnxruntime -p int8\n"
            "  deepgap check net.onnx -e openvino --against native\n";
@@ -49,39 +53,39 @@ class CheckCommand : public Command {
 
   void declare(CLI::App& app) override {
     flags_.declare(app, request_);
-    app.get_option("model")->description("Zoo name (deepgap models), ONNX file, or a Store: then what its Records say of their checks");
-    app.add_option("stores", more_stores_, "With a Store: further ones, as one with it")->type_name("STORE");
-    app.add_option("--against", against_, "Engine, or folder in the layout of ONNX's tests; left out: the FP32 reference")
+    app.get_option("model")->description("Zoo name (deepgap models), ONNX file, or a store whose recorded checks are shown");
+    app.add_option("stores", more_stores_, "Read these stores too, if the first argument is a store")->type_name("STORE");
+    app.add_option("--against", against_,
+                   "Compare with this engine, or with a folder in the layout of ONNX tests [default: the FP32 reference]")
         ->type_name("NAME|FOLDER");
-    app.add_option("--samples", request_.samples, "How many; left out: 8")->type_name("N");
+    app.add_option("--samples", request_.samples, "Number of samples [default: 8]")->type_name("N");
     declare_libtorch_folder(app);
-    app.add_flag("--nodes", nodes_, "Each node alone on the reference's own values, 4 samples at most, instead of the outputs");
+    app.add_flag("--nodes", nodes_, "Check each node alone on the reference's values, with at most 4 samples");
     app.add_option("--margin", margin_,
-                   "Tell top-1 agreement also on samples whose best class is so much more probable than the second: 0.1")
+                   "Also report top-1 agreement for samples whose best class leads by at least this probability, such as 0.1")
         ->type_name("SHARE");
-    app.add_option("--outputs", outputs_, "Keep what the engine answered there: sample0-output0.npy and so on, for NumPy")
-        ->type_name("FOLDER");
-    app.add_flag("--json", json_, "The comparison as a JSON object, for programs");
+    app.add_option("--outputs", outputs_, "Write the engine's outputs to FOLDER as sample0-output0.npy and so on")->type_name("FOLDER");
+    app.add_flag("--json", json_, "Print JSON");
     which_.declare(app);
     app.footer(
-        "SQNR, the ratio of the signal to the error, is in dB: higher is better. Exit code 0: they agree, or nothing can be "
-        "compared (unchecked), 1: they differ.");
+        "SQNR is the ratio of signal to error in dB: higher is better. Exit code 0: outputs agree, or nothing can be compared (unchecked); "
+        "1: they differ.");
   }
 
   int run() override {
     if (is_store_file(request_.model.name)) return run_stores();
     if (!which_.given().empty())
       throw Error(ErrorKind::usage,
-                  fmt::format("{} says which records of a Store are meant; '{}' is none", which_.given(), request_.model.name));
+                  fmt::format("{} selects records of a store, and '{}' is not a store", which_.given(), request_.model.name));
     if (!more_stores_.empty())
-      throw Error(ErrorKind::usage, fmt::format("check takes one model, or Stores; '{}' is none", request_.model.name));
+      throw Error(ErrorKind::usage, fmt::format("check takes one model, or stores; '{}' is not a store", request_.model.name));
     const bool folder = std::filesystem::is_directory(against_);
     if (!folder && against_.find('/') != std::string::npos)
-      throw Error(ErrorKind::usage, fmt::format("--against: there is no folder {}", against_));
+      throw Error(ErrorKind::usage, fmt::format("--against: folder {} does not exist", against_));
     prepare(folder);
     if (folder) {
       const auto sets = static_cast<int64_t>(onnx_test_sets(against_).size());
-      if (sets == 0) throw Error(ErrorKind::input, fmt::format("{} holds no input_0.pb and no test_data_set_0", against_));
+      if (sets == 0) throw Error(ErrorKind::input, fmt::format("{} contains neither input_0.pb nor test_data_set_0", against_));
       request_.dataset = against_;
       request_.samples = sets;
     }
@@ -106,7 +110,7 @@ class CheckCommand : public Command {
   // What was measured is compared already.
   int run_stores() const {
     if (!against_.empty() || nodes_ || margin_ || !outputs_.empty())
-      throw Error(ErrorKind::usage, "Stores hold the checks that were made: leave out --against, --nodes, --margin and --outputs");
+      throw Error(ErrorKind::usage, "a store holds checks that were made before: leave out --against, --nodes, --margin and --outputs");
     std::vector<std::string> stores{request_.model.name};
     stores.insert(stores.end(), more_stores_.begin(), more_stores_.end());
     const Selection selection = which_.selection();
@@ -114,15 +118,17 @@ class CheckCommand : public Command {
   }
 
   void prepare(bool against_folder) {
-    flags_.finish(request_, ": deepgap run --backend kserve --reference FILE.onnx compares what it answers");
+    flags_.finish(request_, ": deepgap run --backend kserve --reference FILE.onnx compares its outputs");
     if (!against_folder) against_ = usual_name("backend", against_);
     if (!against_.empty() && !against_folder) require_backend_name(against_);
-    if (margin_ && (*margin_ < 0 || *margin_ > 1)) throw Error(ErrorKind::usage, "--margin must be 0 to 1");
-    if (nodes_ && margin_) throw Error(ErrorKind::usage, "--margin is for the classes of outputs: leave it out with --nodes");
-    if (nodes_ && !outputs_.empty()) throw Error(ErrorKind::usage, "--nodes keeps no outputs: leave --outputs out");
+    if (margin_ && (*margin_ < 0 || *margin_ > 1))
+      throw Error(ErrorKind::usage, "invalid value for --margin: expected a number from 0 to 1, such as 0.1");
+    if (nodes_ && margin_) throw Error(ErrorKind::usage, "--margin applies to classes of outputs: leave it out with --nodes");
+    if (nodes_ && !outputs_.empty()) throw Error(ErrorKind::usage, "--nodes writes no outputs: leave --outputs out");
     if (!outputs_.empty()) make_directories(outputs_);  // before anything is computed
     if (nodes_ && !against_.empty()) throw Error(ErrorKind::usage, "--nodes compares with the FP32 reference: leave --against out");
-    if (request_.samples < 1 || request_.samples > 100'000) throw Error(ErrorKind::usage, "--samples must be 1 to 100000");
+    if (request_.samples < 1 || request_.samples > 100'000)
+      throw Error(ErrorKind::usage, "invalid value for --samples: expected a number from 1 to 100000, such as 8");
   }
 
   void keep(const CheckedOutputs& answered) const {
@@ -167,7 +173,8 @@ class CheckCommand : public Command {
                done.at("version").get<std::string>(), name_of(request_.precision), request_.model.name, below, done.at("nodes").size(),
                asked);
     if (with_levels > 0)
-      fmt::print("levels as the file says: {} nodes, the furthest {:.3g} quanta from the reference\n", with_levels, furthest.get<double>());
+      fmt::print("quantized levels as in the file: {} nodes, at most {:.3g} quanta from the reference\n", with_levels,
+                 furthest.get<double>());
     for (const auto& node : done.at("nodes")) {
       fmt::print("  {:7.1f} dB  {:<18} {}{}\n", node.at("sqnr_db").get<double>(), node.at("op").get<std::string>(),
                  node.at("name").get<std::string>(),
@@ -232,11 +239,11 @@ class CheckCommand : public Command {
                result.pass ? "agrees" : "DIFFERS");
     fmt::print("  samples             {}\n  largest error       {:.3g}\n  mean error          {:.3g}\n", result.samples,
                result.max_abs_error, result.mean_abs_error);
-    fmt::print("  SQNR                {:.1f} dB (asked for {}: {:.0f} dB)\n", result.sqnr_db, name_of(actual.judged_as),
+    fmt::print("  SQNR                {:.1f} dB (at least for {}: {:.0f} dB)\n", result.sqnr_db, name_of(actual.judged_as),
                min_sqnr_db(actual.judged_as));
     if (result.top1_agreement) fmt::print("  top-1 agreement     {:.1f} %\n", 100 * *result.top1_agreement);
     if (confident && confident->agreement()) {
-      fmt::print("  of {} sure samples  {:.1f} % (margin {:g} or more)\n", confident->samples, 100 * *confident->agreement(), *margin_);
+      fmt::print("  {} confident samples  {:.1f} % (margin {:g} or more)\n", confident->samples, 100 * *confident->agreement(), *margin_);
     }
     if (request_.dataset == "seeded" || request_.dataset == "zeros") return;
     for (const CheckedSample& sample : actual.samples) {

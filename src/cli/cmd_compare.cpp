@@ -2,6 +2,7 @@
 #include "analysis/compare/compare_results.h"
 #include "base/console.h"
 #include "base/file.h"
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/compare_text.h"
@@ -52,39 +53,38 @@ CompareExit exit_of(const ResultsComparison& found, const CompareSettings& setti
   return gate == Gate::held ? exit_none_slower : gate == Gate::slower ? exit_slower : exit_not_enough_data;
 }
 
-double share_flag(const char* flag, const std::string& text) {
-  const auto share = parse_fraction(text);
-  if (!share || !(*share > 0 && *share < 1)) throw Error(ErrorKind::usage, fmt::format("{} '{}' is no share such as 2%", flag, text));
-  return *share;
-}
-
 class CompareCommand final : public Command {
  public:
   std::string name() const override { return "compare"; }
-  std::string describe() const override { return "Compare two Stores, or two selections, point by point; also as a gate for CI"; }
+  HelpPlace help_place() const override { return {CommandGroup::compare, 1}; }
+  std::vector<std::string> common_flags() const override {
+    return {"--a", "--b", "--metric", "--margin", "--fail-if-slower", "--format", "--output"};
+  }
+  std::string describe() const override { return "Compare two stores or two selections point by point, also as a gate for CI"; }
   std::string examples() const override {
     return "  deepgap compare before.db after.db --fail-if-slower 2%\n"
            "  deepgap compare deepgap.db --a backend=onnxruntime --b backend=native\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "The Store to compare with, and the one to judge; one alone with --a and --b")
+    app.add_option("store", stores_, "Baseline store, then the store to judge; or one store with --a and --b")
         ->type_name("STORE")
         ->required()
         ->expected(1, 2);
-    app.add_option("--a", a_, "Which of the first one's results: backend=native;batch=8, over the export's columns and options")
+    app.add_option("--a", a_, "Select results of the first store: backend=native;batch=8 (columns of the export, and options)")
         ->type_name("SELECTION");
-    app.add_option("--b", b_, "Which of the second one's, or of the same Store's")->type_name("SELECTION");
-    metric_flag_ = app.add_option("--metric", settings_.metric, "What is compared: a column of the export")
+    app.add_option("--b", b_, "Select results of the second store, or of the same store")->type_name("SELECTION");
+    metric_flag_ = app.add_option("--metric", settings_.metric, "Compare this column of the export")
                        ->type_name("METRIC")
-                       ->default_str(fmt::format("throughput; of open loops alone {}", metric_of_open_loops));
-    app.add_option("--margin", margin_, "Differences within it are the same")->type_name("SHARE")->capture_default_str();
+                       ->default_str(fmt::format("throughput; {} if all loads are open", metric_of_open_loops));
+    app.add_option("--margin", margin_, "Treat smaller differences as equal")->type_name("SHARE")->capture_default_str();
     app.add_option("--fail-if-slower", fail_if_slower_,
-                   "Exit with 1 if any point of the second is slower by more, 4 if that cannot be told, 5 if nothing can be compared")
+                   "Exit with 1 if any point of the second is slower by more than this, 4 if there is not enough data, 5 if nothing can be "
+                   "compared")
         ->type_name("SHARE");
-    app.add_option("--format", format_, "text, md for a pull request, or json")->type_name("FORMAT")->capture_default_str();
-    app.add_flag("--json", json_, "The same as --format json");
-    app.add_flag("--profile", profile_, "Also which parts of the networks changed, where run --profile kept profiles of both sides");
-    app.add_option("-o,--output", output_, "Write a page with a forest plot of the ratios too")->type_name("FILE.html");
+    app.add_option("--format", format_, "Output format: text, md (for a pull request) or json")->type_name("FORMAT")->capture_default_str();
+    app.add_flag("--json", json_, "Print JSON, as --format json does");
+    app.add_flag("--profile", profile_, "Also show which parts of the networks changed, if run --profile kept profiles of both sides");
+    app.add_option("-o,--output", output_, "Also write an HTML page with a forest plot of the ratios")->type_name("FILE.html");
     which_.declare(app);
   }
   int run() override;
@@ -125,7 +125,7 @@ std::string profiles_text(const ResultsComparison& found, const KeptProfiles& of
             profile_change_text(profile_change(parse_stored_profile(a->second).profile, parse_stored_profile(b->second).profile), sides.a,
                                 sides.b, top);
   }
-  return text.empty() ? "no point has a profile on both sides: deepgap run --profile keeps them\n" : text;
+  return text.empty() ? "no point has a profile on both sides; measure with deepgap run --profile\n" : text;
 }
 
 std::string side_name(const std::string& path, const std::string& selection, bool with_path) {
@@ -140,10 +140,10 @@ int CompareCommand::run() {
     throw Error(ErrorKind::usage, unknown_name("format", format_, formats));
   if (profile_ && format_ != "text") throw Error(ErrorKind::usage, "--profile prints text: leave it out with --format " + format_);
   if (stores_.size() == 1 && (a_.empty() || b_.empty()))
-    throw Error(ErrorKind::usage, "one Store is compared with itself: say which of its results with --a and --b, or name two Stores");
+    throw Error(ErrorKind::usage, "only one store: select two sets of results with --a and --b, or name two stores");
   check_page_path(output_, stores_);
-  settings_.margin = share_flag("--margin", margin_);
-  const double slower = fail_if_slower_.empty() ? 0 : share_flag("--fail-if-slower", fail_if_slower_);
+  settings_.margin = checked_positive_fraction(margin_, "--margin", "2%");
+  const double slower = fail_if_slower_.empty() ? 0 : checked_positive_fraction(fail_if_slower_, "--fail-if-slower", "2%");
   Selection first(a_), second(b_);
   const auto first_keys = first.keys(), second_keys = second.keys();
   std::set_union(first_keys.begin(), first_keys.end(), second_keys.begin(), second_keys.end(),

@@ -11,12 +11,13 @@ namespace {
 class CompletionCommand final : public Command {
  public:
   std::string name() const override { return "completion"; }
-  std::string describe() const override { return "What makes a shell complete deepgap's commands, flags and names"; }
+  HelpPlace help_place() const override { return {CommandGroup::system, 7}; }
+  std::string describe() const override { return "Print a completion script for a shell"; }
   std::string examples() const override {
     return "  deepgap completion bash > ~/.local/share/bash-completion/completions/deepgap\n"
-           "  deepgap completion zsh > ~/.zfunc/_deepgap       where that folder is in $fpath\n";
+           "  deepgap completion zsh > ~/.zfunc/_deepgap       if that folder is in $fpath\n";
   }
-  void declare(CLI::App& app) override { app.add_option("shell", shell_, "bash or zsh")->type_name("SHELL")->required(); }
+  void declare(CLI::App& app) override { app.add_option("shell", shell_, "Shell: bash or zsh")->type_name("SHELL")->required(); }
   int run() override {
     if (shell_ != "bash" && shell_ != "zsh") throw Error(ErrorKind::usage, unknown_name("shell", shell_, {"bash", "zsh"}));
     const std::vector<CommandRow> rows = command_rows(CommandLine());
@@ -31,7 +32,8 @@ class CompletionCommand final : public Command {
 class ManualCommand final : public Command {
  public:
   std::string name() const override { return "manual"; }
-  std::string describe() const override { return "The manual page, for man"; }
+  HelpPlace help_place() const override { return {CommandGroup::system, 8}; }
+  std::string describe() const override { return "Print the manual page"; }
   std::string examples() const override { return "  deepgap manual | man -l -\n"; }
   void declare(CLI::App& /*app*/) override {}
   int run() override {

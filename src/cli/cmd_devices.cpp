@@ -75,14 +75,15 @@ void add_backends(const json& backends, json& rows) {
 class DevicesCommand final : public Command {
  public:
   std::string name() const override { return "devices"; }
-  std::string describe() const override { return "CPU and GPUs of this machine, and the engines that can run on them"; }
+  HelpPlace help_place() const override { return {CommandGroup::system, 2}; }
+  std::string describe() const override { return "List the CPU and GPUs of this machine, and the engines that can use them"; }
   std::string examples() const override {
     return "  deepgap devices\n"
-           "  deepgap devices --json --anonymous      to hand on\n";
+           "  deepgap devices --json --anonymous      safe to share\n";
   }
   void declare(CLI::App& app) override {
-    app.add_flag("--json", json_, "A list of objects, for programs");
-    app.add_flag("--anonymous", anonymous_, "Without the GPUs' UUIDs");
+    app.add_flag("--json", json_, "Print JSON");
+    app.add_flag("--anonymous", anonymous_, "Leave out the UUIDs of the GPUs");
     declare_libtorch_folder(app);
   }
   int run() override {

@@ -66,8 +66,8 @@ std::string summary_of(const std::vector<Advice>& advice) {
     return std::count_if(advice.begin(), advice.end(), [level](const Advice& a) { return a.level == level; });
   };
   const auto warnings = count(Advice::Level::warning), notes = count(Advice::Level::note), unknown = count(Advice::Level::unknown);
-  const std::string unseen = unknown == 0 ? "" : fmt::format(" {} of {} could not be seen.", unknown, advice.size());
-  if (warnings + notes == 0) return "Nothing found that spoils measurements on this machine." + unseen;
+  const std::string unseen = unknown == 0 ? "" : fmt::format(" {} of {} checks could not be made.", unknown, advice.size());
+  if (warnings + notes == 0) return "Found nothing that disturbs measurements on this machine." + unseen;
   return fmt::format("{} warning{}, {} note{}. Results stay usable; expect wider intervals.{}", warnings, warnings == 1 ? "" : "s", notes,
                      notes == 1 ? "" : "s", unseen);
 }
@@ -77,32 +77,34 @@ Advice judge_walls(const Walls& walls) {
   const std::string subject = "reading files";
   if (walls.no_landlock.empty() && walls.no_seccomp.empty())
     return {Advice::Level::ok, subject,
-            fmt::format("files are looked at first by a process behind Landlock (version {}) and a seccomp filter", walls.landlock_version),
+            fmt::format("a separate process inspects files first, confined by Landlock (version {}) and a seccomp filter",
+                        walls.landlock_version),
             ""};
   std::string finding;
   if (!walls.no_landlock.empty())
-    finding = fmt::format("no Landlock: {}; a file that takes its reader over could write where you may", walls.no_landlock);
+    finding = fmt::format("no Landlock: {}; a malicious file could make its reader write where you may", walls.no_landlock);
   if (!walls.no_seccomp.empty())
-    finding += fmt::format("{}no seccomp: {}; it could reach the network", finding.empty() ? "" : "; ", walls.no_seccomp);
-  return {Advice::Level::note, subject, finding, "look at files of others on a kernel that has both, or in a container"};
+    finding += fmt::format("{}no seccomp: {}; the reader could reach the network", finding.empty() ? "" : "; ", walls.no_seccomp);
+  return {Advice::Level::note, subject, finding, "inspect untrusted files on a kernel that has both, or in a container"};
 }
 
 // Who measures here now: what else is measured meanwhile is wrong, and so is what the doctor sees.
 std::vector<Advice> judge_runs(const std::vector<DeviceHolder>& holders) {
   std::vector<Advice> advice;
   for (const DeviceHolder& holder : holders)
-    advice.push_back({Advice::Level::warning, "runs on " + holder.device, holder_words(holder) + " measures there now",
-                      "another run waits for its end (deepgap run --busy)"});
-  if (advice.empty()) advice.push_back({Advice::Level::ok, "runs", "no run of deepgap holds a device of this machine", ""});
+    advice.push_back({Advice::Level::warning, "runs on " + holder.device, holder_words(holder) + " is measuring there now",
+                      "new runs wait for it to end (deepgap run --busy)"});
+  if (advice.empty()) advice.push_back({Advice::Level::ok, "runs", "no deepgap run is using a device of this machine", ""});
   return advice;
 }
 
 class DoctorCommand final : public Command {
  public:
   std::string name() const override { return "doctor"; }
-  std::string describe() const override { return "What on this machine spoils measurements, and what to do"; }
+  HelpPlace help_place() const override { return {CommandGroup::explain, 3}; }
+  std::string describe() const override { return "Report what disturbs measurements on this machine, and what to do"; }
   std::string examples() const override { return "  deepgap doctor\n"; }
-  void declare(CLI::App& app) override { app.add_flag("--json", json_, "A list of objects, for programs"); }
+  void declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
   int run() override {
     std::vector<Advice> advice = examine_machine(capture_environment());
     for (Advice& of_gpu : examine_gpus(ask_for_gpus())) advice.push_back(std::move(of_gpu));

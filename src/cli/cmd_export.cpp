@@ -34,7 +34,11 @@ constexpr double committable_bytes = 5e6;
 class ExportCommand final : public Command {
  public:
   std::string name() const override { return "export"; }
-  std::string describe() const override { return "Write Stores as CSV or JSON, or one as a smaller or anonymous Store"; }
+  HelpPlace help_place() const override { return {CommandGroup::data, 2}; }
+  std::vector<std::string> common_flags() const override {
+    return {"--output", "--format", "--by", "--percentile", "--telemetry", "--profile", "--compact", "--anonymous"};
+  }
+  std::string describe() const override { return "Write stores as CSV or JSON, or one store as a smaller or anonymous one"; }
   std::string examples() const override {
     return "  deepgap export deepgap.db -o records.csv\n"
            "  deepgap export deepgap.db --by point --format json\n";
@@ -59,28 +63,29 @@ class ExportCommand final : public Command {
 };
 
 void ExportCommand::declare(CLI::App& app) {
-  app.add_option("store", stores_, "Stores to read; several give the rows of all of them")->required()->type_name("STORE");
+  app.add_option("store", stores_, "Read these stores; several give the rows of all")->required()->type_name("STORE");
   app.add_option("--format", format_,
-                 "csv, json, db for a Store, mlperf for a submission's tree (docs/mlperf.md), or log for --telemetry; by default what "
-                 "the name of --output says, else csv")
+                 "Output format: csv, json, db (a store), mlperf (a submission's tree), or log (with --telemetry) [default: by the name of "
+                 "--output, else csv]")
       ->type_name("FORMAT");
-  app.add_option("--by", by_, "A row for each record (interval within the run) or point (over its repeats)")
+  app.add_option("--by", by_, "Write a row for each record (interval within the run) or point (interval over its repeats)")
       ->type_name("record|point")
       ->capture_default_str();
   app.add_option("--percentile", percentiles_,
-                 "Latency at these percentiles as columns, 90,95,99.9; those that are no metric are computed from the timings, which a "
-                 "compact Store has not")
+                 "Add columns of latency at these percentiles: 90,95,99.9. Percentiles that are not metrics are computed from the timings, "
+                 "which a compact store does not have")
       ->type_name("P,P...");
-  app.add_option("-o,--output", output_, "File to write; standard output without it")->type_name("FILE");
-  app.add_option("--submitter", submitter_, "Whose tree it is, with --format mlperf")->type_name("NAME")->capture_default_str();
+  app.add_option("-o,--output", output_, "Write to FILE [default: standard output]")->type_name("FILE");
+  app.add_option("--submitter", submitter_, "Name the submitter, with --format mlperf")->type_name("NAME")->capture_default_str();
   declare_prices(app, prices_);
   declare_baseline(app, baseline_);
   app.add_flag("--telemetry", telemetry_,
-               "What the probes read, a line each: time, device, name, unit, value; with --format log DEEP-GAP's line a second and GPU");
-  app.add_flag("--profile", profile_, "The profiles that run --profile kept: csv with a line for each layer, or json (docs/profile.md)");
+               "Write the readings of the probes, one a line: time, device, name, unit, value. With --format log: one line a second and "
+               "GPU, as DEEP-GAP logs do");
+  app.add_flag("--profile", profile_, "Write the profiles that run --profile kept: csv with a line for each layer, or json");
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
-  app.add_flag("--compact", compact_, "Write a Store without raw timings, small enough to be committed");
-  app.add_flag("--recompute", recompute_, "Write a Store whose metrics are computed anew from its timings and series");
+  app.add_flag("--compact", compact_, "Write a store without raw timings, small enough to commit");
+  app.add_flag("--recompute", recompute_, "Write a store whose metrics are computed again from its timings and series");
   which_.declare(app);
 }
 
@@ -98,38 +103,38 @@ std::string ExportCommand::chosen_format() const {
 
 void ExportCommand::check_output(const std::string& format) const {
   if (!baseline_.empty() && (telemetry_ || by_ != "point" || (format != "csv" && format != "json")))
-    throw Error(ErrorKind::usage, "--baseline compares points: add --by point, as csv or json");
+    throw Error(ErrorKind::usage, "--baseline compares points: add --by point, and write csv or json");
   if (!prices_.empty() && (telemetry_ || (format != "csv" && format != "json")))
-    throw Error(ErrorKind::usage, "--prices is about the rows of csv and json: leave it out");
+    throw Error(ErrorKind::usage, "--prices applies to the rows of csv and json: leave it out");
   if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, unknown_name("kind of row", by_, {"record", "point"}));
   if (telemetry_ && format != "csv" && format != "log")
     throw Error(ErrorKind::usage,
                 fmt::format("--telemetry writes csv or log, not {}: leave out --format, --compact and --recompute", format));
   if (telemetry_ && (by_ != "record" || !percentiles_.empty()))
-    throw Error(ErrorKind::usage, "--telemetry is of records: leave out --by and --percentile");
-  if (profile_ && ((format != "csv" && format != "json") || telemetry_ || by_ != "record" || !percentiles_.empty() || !prices_.empty() ||
-                   !baseline_.empty()))
+    throw Error(ErrorKind::usage, "--telemetry applies to records: leave out --by and --percentile");
+  if (profile_ && ((format != "csv" && format != "--profile writes only profiles, as csv or json: leave out --telemetry, --by, "
+                                                 "--percentile, --prices, --baseline, --compact and --recompute") ||
+                   telemetry_ || by_ != "record" || !percentiles_.empty() || !prices_.empty() || !baseline_.empty()))
     throw Error(ErrorKind::usage,
                 "--profile writes the profiles alone, as csv or json: leave out --telemetry, --by, --percentile, --prices, --baseline, "
                 "--compact and --recompute");
-  if (!telemetry_ && format == "log") throw Error(ErrorKind::usage, "--format log is of what the probes read: add --telemetry");
+  if (!telemetry_ && format == "log") throw Error(ErrorKind::usage, "--format log writes readings of probes: add --telemetry");
   if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
   if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));
   if (format != "db" && recompute_)
     throw Error(ErrorKind::usage, fmt::format("--recompute makes a Store, not {}: leave out --format", format));
   if (format == "mlperf" && output_.empty()) throw Error(ErrorKind::usage, "a submission's tree needs a folder: add --output DIR");
-  if (format == "mlperf" && anonymous_)
-    throw Error(ErrorKind::usage, "--anonymous is not for --format mlperf, which describes the system: leave it out");
+  if (format == "mlperf" && anonymous_) throw Error(ErrorKind::usage, "--format mlperf describes the system: leave out --anonymous");
   if ((format == "db" || format == "mlperf") && !percentiles_.empty())
-    throw Error(ErrorKind::usage, "--percentile is about the rows of csv and json: leave it out");
+    throw Error(ErrorKind::usage, "--percentile applies to the rows of csv and json: leave it out");
   if (format == "db" && by_ == "point")
-    throw Error(ErrorKind::usage, "--by point is about the rows of csv and json; a Store keeps its Records");
+    throw Error(ErrorKind::usage, "--by point applies to the rows of csv and json; a store keeps its records");
   if (format == "db" && stores_.size() > 1)
-    throw Error(ErrorKind::usage, "a Store is made from one Store: name one, or export the rows of all as csv or json");
+    throw Error(ErrorKind::usage, "a store is made from one store: name one, or export the rows of all as csv or json");
   std::error_code ignored;
   for (const std::string& store : stores_) {
     if (!output_.empty() && std::filesystem::equivalent(output_, store, ignored))
-      throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself: name another file", output_));
+      throw Error(ErrorKind::usage, fmt::format("--output {} is the store itself: name another file", output_));
   }
 }
 
@@ -148,7 +153,7 @@ void ExportCommand::write_telemetry(bool log) const {
   output.finish();
   if (any) return;
   say(stderr, fmt::format("deepgap: note: {} has no {}\n", store_names(stores_),
-                          log ? "readings of a GPU" : "readings: it may be a compact copy, which leaves them out"));
+                          log ? "readings of a GPU" : "readings: a compact copy leaves them out"));
 }
 
 // One after the other; a Store has few.
@@ -175,7 +180,7 @@ void ExportCommand::write_profiles(bool json) const {
   });
   if (json) output.write(list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   output.finish();
-  if (!any) say(stderr, fmt::format("deepgap: note: {} has no profiles: deepgap run --profile keeps them\n", store_names(stores_)));
+  if (!any) say(stderr, fmt::format("deepgap: note: {} has no profiles; measure with deepgap run --profile\n", store_names(stores_)));
 }
 
 void ExportCommand::write_store() const {
@@ -187,13 +192,14 @@ void ExportCommand::write_store() const {
   copy_store(stores_.front(), output_, options);
   const auto bytes = static_cast<double>(std::filesystem::file_size(output_));
   if (compact_ && bytes > committable_bytes) {
-    say(stderr, fmt::format("deepgap: note: {} has {}, more than the 5 MB that are good to commit\n", output_, format_bytes(bytes)));
+    say(stderr, fmt::format("deepgap: note: {} has {}, more than the 5 MB that are reasonable to commit\n", output_, format_bytes(bytes)));
   }
 }
 
 void ExportCommand::write_tree() const {
   const bool plain = !submitter_.empty() && submitter_.find('/') == std::string::npos && !submitter_.starts_with('.');
-  if (!plain) throw Error(ErrorKind::usage, fmt::format("--submitter '{}' cannot be a folder's name", submitter_));
+  if (!plain)
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --submitter: expected a name that a folder can have", submitter_));
   MlperfRuns runs;
   look_at_selected(stores_, selection_, false, [&](const Store&, const Record& record) { runs.add(record); });
   if (runs.empty())

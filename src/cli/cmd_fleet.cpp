@@ -48,11 +48,16 @@ bool is_in(const std::vector<std::string>& words, const std::string& word) {
 class FleetCommand final : public Command {
  public:
   std::string name() const override { return "fleet"; }
-  std::string describe() const override { return "Measure a study on other machines: this one's queue, ssh, or Slurm"; }
+  HelpPlace help_place() const override { return {CommandGroup::measure, 4}; }
+  std::vector<std::string> common_flags() const override {
+    return {"--scheduler", "--fleet", "--output",    "--detach",     "--dry-run", "--task-time",
+            "--prices",    "--json",  "--partition", "--constraint", "--hosts"};
+  }
+  std::string describe() const override { return "Measure a study on other machines: a local queue, ssh hosts, or Slurm"; }
   std::string examples() const override {
     return "  deepgap fleet study.toml --scheduler local\n"
            "  deepgap fleet study.toml --scheduler slurm --partition gpu --constraint h100,a100 --dry-run\n"
-           "  deepgap fleet status|wait|gather|cancel|submit study.fleet      at any time, from anywhere\n";
+           "  deepgap fleet status study.fleet      at any time, from anywhere; also wait, gather, cancel, submit\n";
   }
   void declare(CLI::App& app) override;
   int run() override;
@@ -81,37 +86,38 @@ class FleetCommand final : public Command {
 
 void FleetCommand::declare(CLI::App& app) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("what", words_, "A study file (.toml); or one of status, wait, cancel, gather, submit, and the fleet's folder")
+  app.add_option("what", words_, "Study file (.toml); or status, wait, cancel, gather or submit, and the fleet's folder")
       ->type_name("STUDY.toml|VERB FOLDER")
       ->required()
       ->expected(1, 4);
-  declare_how(app, "How it is run");
-  declare_cut(app, "How it is cut");
-  declare_schedulers(app, "Of schedulers");
-  app.add_flag("-q,--quiet", quiet_, "No progress");
-  app.add_flag("--json", json_, "Status, dry run and what was gathered as JSON");
+  declare_how(app, "How it runs");
+  declare_cut(app, "How the study is cut into tasks");
+  declare_schedulers(app, "Scheduler options");
+  app.add_flag("-q,--quiet", quiet_, "Print no progress");
+  app.add_flag("--json", json_, "Print status, dry run and gathered results as JSON");
 }
 
 void FleetCommand::declare_how(CLI::App& app, const std::string& group) {
-  app.add_option("--scheduler", scheduler_, "Who runs it: " + join(Registry<Scheduler>::instance().names(), ", "))
+  app.add_option("--scheduler", scheduler_, "Scheduler: " + join(Registry<Scheduler>::instance().names(), ", "))
       ->group(group)
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--fleet", folder_, "The fleet's folder, on a disk that all nodes see; left out: STUDY.fleet")
+  app.add_option("--fleet", folder_, "Folder of the fleet, on a disk that all nodes see [default: STUDY.fleet]")
       ->group(group)
       ->type_name("DIR");
-  app.add_option("-o,--store", store_, "What was measured is gathered there; left out: gathered.db in the fleet's folder")
+  app.add_option("-o,--store", store_, "Gather results into this store [default: gathered.db in the fleet's folder]")
       ->group(group)
       ->type_name("FILE");
-  app.add_option("--bundle", bundle_, "Archive of deepgap that each node unpacks on its own disk; left out: this program, on a shared disk")
+  app.add_option("--bundle", bundle_, "Archive of deepgap that each node unpacks on its own disk [default: this program, on a shared disk]")
       ->group(group)
       ->type_name("FILE");
-  app.add_option("--directory", directory_, "Where tasks work: relative paths of the study are looked for there; left out: here")
+  app.add_option("--directory", directory_,
+                 "Run tasks in this folder, which relative paths of the study start from [default: the current folder]")
       ->group(group)
       ->type_name("DIR");
-  app.add_flag("--detach", detach_, "Submit and come back at once; `deepgap fleet wait` goes on")->group(group);
-  app.add_flag("--dry-run", dry_run_, "Tell tasks, time and cost; submit nothing")->group(group);
-  app.add_option("--submissions", submissions_, "How often tasks that nobody has in hand any more are submitted by `wait`")
+  app.add_flag("--detach", detach_, "Submit and return at once; `deepgap fleet wait` continues")->group(group);
+  app.add_flag("--dry-run", dry_run_, "Show tasks, time and cost; submit nothing")->group(group);
+  app.add_option("--submissions", submissions_, "Let `wait` submit lost tasks again up to this many times")
       ->group(group)
       ->type_name("N")
       ->capture_default_str();
@@ -119,28 +125,28 @@ void FleetCommand::declare_how(CLI::App& app, const std::string& group) {
 }
 
 void FleetCommand::declare_cut(CLI::App& app, const std::string& group) {
-  app.add_option("--cpus-per-task", cpus_, "CPUs of a task, which threads = 0 means; left out: what every node has")
+  app.add_option("--cpus-per-task", cpus_, "CPUs of a task, which threads = 0 stands for [default: what every node has]")
       ->group(group)
       ->type_name("N");
-  app.add_option("--task-time", task_time_, "About how long a task is made")->group(group)->type_name("TIME")->capture_default_str();
-  app.add_option("--most-tasks", most_tasks_, "Make no more tasks, but longer ones")->group(group)->type_name("N");
-  app.add_option("--common-runs", common_runs_, "Of one point of a network, by each task: by these nodes are compared; 0: they are not")
+  app.add_option("--task-time", task_time_, "Target length of a task")->group(group)->type_name("TIME")->capture_default_str();
+  app.add_option("--most-tasks", most_tasks_, "Make at most this many tasks, each longer")->group(group)->type_name("N");
+  app.add_option("--common-runs", common_runs_,
+                 "Let each task measure one point of each network this many times, to compare nodes; 0: no comparison")
       ->group(group)
       ->type_name("N")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  app.add_option("--device-kind", device_kind_, "Words in the name of the device that is meant; a node with another measures nothing")
+  app.add_option("--device-kind", device_kind_, "Require these words in the name of the device; other nodes measure nothing")
       ->group(group)
       ->type_name("WORDS");
-  app.add_option("--hand-in", hand_in_, "What was measured is handed in at most so often")
+  app.add_option("--hand-in", hand_in_, "Write results back at most this often")->group(group)->type_name("TIME")->capture_default_str();
+  app.add_option("--timeout", timeout_, "Stop a worker that makes no progress for this long")->group(group)->type_name("TIME");
+  app.add_option("--cache", cache_, "Keep references and compiled models in this folder on each node")->group(group)->type_name("DIR");
+  app.add_flag("--absolute-paths", absolute_paths_, "Keep the study's absolute paths, which are the same on all nodes")->group(group);
+  app.add_option("--work", work_, "Work in this folder on the node's own disk [default: $TMPDIR, else /tmp]")
       ->group(group)
-      ->type_name("TIME")
-      ->capture_default_str();
-  app.add_option("--timeout", timeout_, "A worker that shows no progress for so long is killed")->group(group)->type_name("TIME");
-  app.add_option("--cache", cache_, "Folder of references and compiled models, on each node")->group(group)->type_name("DIR");
-  app.add_flag("--absolute-paths", absolute_paths_, "The study's absolute paths are the same on all nodes")->group(group);
-  app.add_option("--work", work_, "Of a task: folder on the node's own disk; left out: $TMPDIR, else /tmp")->group(group)->type_name("DIR");
-  app.add_option("--tries", tries_, "Of a task: how often it tries to hand in the last of it, with growing pauses")
+      ->type_name("DIR");
+  app.add_option("--tries", tries_, "Try this many times to write the last results of a task back, with growing pauses")
       ->group(group)
       ->type_name("N")
       ->capture_default_str();
@@ -162,10 +168,11 @@ int FleetCommand::run() {
   const std::string& first = words_.front();
   if (is_in(verbs, first) || is_in(verbs_of_schedulers, first)) return go_on(first);
   if (words_.size() > 1)
-    throw Error(ErrorKind::usage,
-                fmt::format("'{}' is {}: give a study, or one of {} and a fleet's folder", words_[1],
-                            is_study_word(first) ? "one word too many" : "after '" + first + "', which is no verb", join(verbs, ", ")));
-  if (!is_study_word(first)) throw Error(ErrorKind::usage, unknown_name("verb", first, verbs) + "; a study's name ends in .toml");
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("'{}' is {}: give a study, or one of {} and a fleet's folder", words_[1],
+                    is_study_word(first) ? "an unexpected argument" : "after '" + first + "', which is not a verb", join(verbs, ", ")));
+  if (!is_study_word(first)) throw Error(ErrorKind::usage, unknown_name("verb", first, verbs) + "; the name of a study ends in .toml");
   return start();
 }
 
@@ -179,21 +186,21 @@ Fleet FleetCommand::asked() const {
   fleet.directory = directory_.empty() ? fs::current_path().string() : fs::absolute(directory_).string();
   fleet.bundle = bundle_.empty() ? "" : fs::absolute(bundle_).string();
   if (!bundle_.empty() && !fs::is_regular_file(fleet.bundle))
-    throw Error(ErrorKind::input, fmt::format("--bundle {} is no file (cmake --build build --target bundle makes one)", bundle_));
+    throw Error(ErrorKind::input, fmt::format("--bundle: {} is not a file (cmake --build build --target bundle makes one)", bundle_));
   fleet.program = fs::read_symlink("/proc/self/exe").string();
   fleet.cache = cache_.empty() ? "" : fs::absolute(cache_).string();
   fleet.device_kind = device_kind_;
   duration_flag("--timeout", timeout_);
   fleet.timeout = timeout_;
   fleet.hand_in_s = seconds_flag("--hand-in", hand_in_);
-  if (cpus_ < 0) throw Error(ErrorKind::usage, "--cpus-per-task: at least 1");
+  if (cpus_ < 0) throw Error(ErrorKind::usage, "invalid value for --cpus-per-task: expected a number from 1, such as 8");
   fleet.cpus = cpus_ > 0 ? cpus_ : static_cast<int>(allowed_cpus().size());
   const auto scheduler = Registry<Scheduler>::instance().make("scheduler", scheduler_);
   const auto known = scheduler->options();
   for (const auto& [option, value] : options_) {
     if (value.empty()) continue;
     const bool is_its = std::any_of(known.begin(), known.end(), [&, &o = option](const SchedulerOption& one) { return o == one.name; });
-    if (!is_its) throw Error(ErrorKind::usage, fmt::format("--{} is no option of scheduler {}", option, scheduler_));
+    if (!is_its) throw Error(ErrorKind::usage, fmt::format("scheduler {1} has no option --{0}", option, scheduler_));
     fleet.options[option] = value;
   }
   if (cpus_ > 0) fleet.options["cpus-per-task"] = std::to_string(cpus_);
@@ -220,7 +227,8 @@ int FleetCommand::start() {
   const Fleet& fleet = planned->fleet;
   submit_new(*planned, *scheduler);
   if (!json_)
-    fmt::print("{} tasks of {} records are with {}; {} knows of them\n", fleet.tasks.size(), fleet.records(), scheduler_, fleet.folder);
+    fmt::print("submitted {} tasks with {} records to {}; the fleet's folder is {}\n", fleet.tasks.size(), fleet.records(), scheduler_,
+               fleet.folder);
   flush_standard_output();
   if (detach_) {
     if (!json_) fmt::print("next: deepgap fleet wait {}\n", shell_quoted(fleet.folder));
@@ -230,11 +238,11 @@ int FleetCommand::start() {
 }
 
 int FleetCommand::go_on(const std::string& verb) {
-  if (words_.size() < 2) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} wants the fleet's folder", verb));
+  if (words_.size() < 2) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} needs the fleet's folder", verb));
   const Fleet fleet = read_fleet(words_[1]);
   if (is_in(verbs_of_schedulers, verb)) {
     const auto number = parse_int(words_.size() > 2 ? words_[2] : "");
-    if (!number) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} FOLDER NUMBER", verb));
+    if (!number) throw Error(ErrorKind::usage, fmt::format("usage: deepgap fleet {} FOLDER NUMBER", verb));
     if (verb == "relay") return relay_task(fleet, words_.size() > 3 ? words_[3] : "", static_cast<int>(*number));
     const TaskSettings settings{.work = work_, .tries = tries_, .locks = lock_settings()};
     return verb == "task" ? run_task(fleet, static_cast<int>(*number), settings) : probe_node(fleet, static_cast<int>(*number), settings);
@@ -281,7 +289,8 @@ void FleetCommand::submit(const Fleet& fleet, Scheduler& scheduler) {
     if (!lock.valid()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   if (!lock.valid())
-    throw Error(ErrorKind::input, fmt::format("another process has been submitting tasks of {} for a minute", fleet.folder));
+    throw Error(ErrorKind::input,
+                fmt::format("another process has been submitting tasks of {} for a minute; try again later", fleet.folder));
   const FleetStatus status = status_of(fleet, read_attempts(fleet), scheduler.list(fleet));
   if (!status.missing.empty()) scheduler.submit(fleet, status.missing);
 }
@@ -295,7 +304,7 @@ int FleetCommand::wait_for(const Fleet& fleet, Scheduler& scheduler) {
     if (interrupts.count() > 0) {
       scheduler.leave(fleet);
       say(stderr,
-          fmt::format("deepgap: interrupted; deepgap fleet wait {} goes on, deepgap fleet cancel ends it\n", shell_quoted(fleet.folder)));
+          fmt::format("deepgap: interrupted; deepgap fleet wait {} continues, deepgap fleet cancel ends it\n", shell_quoted(fleet.folder)));
       return exit_interrupted;
     }
     scheduler.gather(fleet);

@@ -10,7 +10,8 @@ namespace {
 class HelpCommand final : public Command {
  public:
   std::string name() const override { return "help"; }
-  std::string describe() const override { return "This text, or that of a command"; }
+  HelpPlace help_place() const override { return {CommandGroup::system, 9}; }
+  std::string describe() const override { return "Show this help, or the help of a command"; }
   std::string examples() const override { return "  deepgap help run\n"; }
   void declare(CLI::App& app) override { app.add_option("command", command_, "Which")->type_name("COMMAND"); }
   int run() override {
@@ -25,7 +26,8 @@ class HelpCommand final : public Command {
 class VersionCommand final : public Command {
  public:
   std::string name() const override { return "version"; }
-  std::string describe() const override { return "Which deepgap this is"; }
+  HelpPlace help_place() const override { return {CommandGroup::system, 10}; }
+  std::string describe() const override { return "Show the version of deepgap"; }
   std::string examples() const override { return "  deepgap version\n"; }
   void declare(CLI::App& /*app*/) override {}
   int run() override {

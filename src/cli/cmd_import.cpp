@@ -36,37 +36,38 @@ constexpr size_t most_bytes = size_t{1} << 30;  // an export of 100,000 Records 
 class ImportCommand final : public Command {
  public:
   std::string name() const override { return "import"; }
-  std::string describe() const override { return "Read published tables into a Store, and say where they contradict themselves"; }
+  HelpPlace help_place() const override { return {CommandGroup::data, 3}; }
+  std::string describe() const override { return "Read published tables into a store, and report where they contradict themselves"; }
   std::string examples() const override {
-    return "  deepgap import csv table.csv --mapping map.toml     a published table; map.toml says what its columns mean\n"
+    return "  deepgap import csv table.csv --mapping map.toml     a published table; map.toml maps its columns\n"
            "  deepgap import mlperf mlperf_log_summary.txt --set model=resnet50 --set \"device_name=NVIDIA L4\"\n"
-           "  deepgap import deepgap rows.json                   what deepgap export wrote\n"
-           "  deepgap import ncu kernels.csv                     what Nsight Compute counted: families, DRAM bytes, operations\n"
-           "  deepgap import csv studies/published/v100_p100_cost.csv   one of the studies', known by its columns\n";
+           "  deepgap import deepgap rows.json                   rows that deepgap export wrote\n"
+           "  deepgap import ncu kernels.csv                     counters of Nsight Compute, by kernel family\n"
+           "  deepgap import csv studies/published/v100_p100_cost.csv   a bundled table, recognised by its columns\n";
   }
 
   void declare(CLI::App& app) override {
-    app.add_option(
-           "format", format_,
-           "csv: a published table; deepgap: what deepgap export wrote, as CSV or JSON; mlperf: a results table of the submission "
-           "checker, LoadGen's mlperf_log_summary.txt, or the folder tree of a submission; ncu: what ncu --csv wrote, shown as tables "
-           "and kept nowhere")
+    app.add_option("format", format_,
+                   "Kind of input. csv: a published table. deepgap: rows that deepgap export wrote, as CSV or JSON. mlperf: a results "
+                   "table of the submission checker, LoadGen's mlperf_log_summary.txt, or the folder tree of a submission. ncu: output of "
+                   "ncu --csv, shown as tables and not stored")
         ->type_name("csv|deepgap|mlperf|ncu")
         ->required();
-    app.add_option("file", file_, "File to read; of MLPerf's a folder too")->type_name("FILE");
-    app.add_option("--chip", chip_, "With ncu and without a file: which counters to ask Nsight Compute for on this card")
+    app.add_option("file", file_, "File to read; for mlperf also a folder")->type_name("FILE");
+    app.add_option("--chip", chip_, "With ncu and without a file: print the command that counts on this GPU")
         ->type_name("h100|t4|GA102|...");
-    app.add_option("--source", source_, "Who published it; left out: what the table or the mapping says")->type_name("NAME");
-    app.add_option("--mapping", mapping_, "What its columns mean (docs/decide.md); left out: a packed one, or deepgap's own names")
+    app.add_option("--source", source_, "Name the publisher [default: as the table or the mapping says]")->type_name("NAME");
+    app.add_option("--mapping", mapping_, "File that maps columns to metrics [default: a bundled mapping, or deepgap's own names]")
         ->type_name("FILE");
-    app.add_option("--set", set_, "What all rows share and the table does not tell: model=resnet50; may be given several times")
+    app.add_option("--set", set_, "Set a value that all rows share and the table lacks: model=resnet50; repeat for more")
         ->type_name("NAME=VALUE");
-    app.add_option("--telemetry", telemetry_, "What deepgap export --telemetry wrote of these rows")->type_name("FILE");
-    app.add_option("--profile", profile_, "What deepgap export --profile wrote of these rows as JSON")->type_name("FILE");
-    app.add_option("-o,--output", output_, "Store to add the Records to; left out: the file's name with .db, in the working folder")
+    app.add_option("--telemetry", telemetry_, "Add the readings that deepgap export --telemetry wrote for these rows")->type_name("FILE");
+    app.add_option("--profile", profile_, "Add the profiles that deepgap export --profile wrote for these rows as JSON")->type_name("FILE");
+    app.add_option("-o,--output,--store", output_,
+                   "Add the records to this store [default: the file's name with .db, in the current folder]")
         ->type_name("STORE");
-    app.add_option("--top", top_, "With ncu: the N slowest kernels too")->type_name("N");
-    app.add_flag("--json", json_, "Write records (how many) and contradictions as JSON; with ncu families and kernels");
+    app.add_option("--top", top_, "With ncu: also show the N slowest kernels")->type_name("N");
+    app.add_flag("--json", json_, "Print JSON: number of records and contradictions; with ncu, families and kernels");
   }
 
   int run() override {
@@ -79,7 +80,7 @@ class ImportCommand final : public Command {
 
  private:
   int show_command() const {
-    if (format_ != "ncu" || !file_.empty()) throw Error(ErrorKind::usage, "--chip is for 'deepgap import ncu' without a file");
+    if (format_ != "ncu" || !file_.empty()) throw Error(ErrorKind::usage, "--chip goes with 'deepgap import ncu' without a file");
     const auto& cupti = cupti::api();
     const auto chips = supported_chips(cupti);
     const std::string chip = chip_of(chip_, chips);
@@ -89,7 +90,7 @@ class ImportCommand final : public Command {
   }
   int show_ncu() const {
     if (!mapping_.empty() || !source_.empty() || !set_.empty() || !output_.empty())
-      throw Error(ErrorKind::usage, "--mapping, --source, --set and --output are for Records: leave them out");
+      throw Error(ErrorKind::usage, "import ncu stores no records: leave out --mapping, --source, --set and --output");
     const NcuFile file = read_ncu_csv(read_text(file_, most_bytes), file_);
     if (json_)
       fmt::print("{}\n", counted_json(file, file_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -114,28 +115,28 @@ class ImportCommand final : public Command {
 
   Imported read() const {
     if ((!telemetry_.empty() || !profile_.empty()) && format_ != "deepgap")
-      throw Error(ErrorKind::usage, "--telemetry and --profile are for what deepgap exported: leave them out");
+      throw Error(ErrorKind::usage, "--telemetry and --profile go with rows that deepgap exported: leave them out");
     if (format_ == "csv") return read_csv(read_text(file_));
     if (format_ == "mlperf") return read_mlperf();
     if (format_ != "deepgap") throw Error(ErrorKind::usage, unknown_name("format", format_, {"csv", "deepgap", "mlperf", "ncu"}));
     if (!mapping_.empty() || !source_.empty() || !set_.empty())
-      throw Error(ErrorKind::usage, "--mapping, --source and --set are for published tables: leave them out");
+      throw Error(ErrorKind::usage, "--mapping, --source and --set go with published tables: leave them out");
     const std::string text = read_text(file_, most_bytes);
     refuse_other_forms(text);
     const bool json = text.find_first_not_of(" \t\r\n") != std::string::npos && text[text.find_first_not_of(" \t\r\n")] == '[';
     const CsvTable table = json ? parse_export_json(text, file_) : parse_csv(text, file_);
     if (is_telemetry(table))
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("{} has readings, not the rows that they are of: deepgap import deepgap ROWS.csv --telemetry {}", file_, file_));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} has readings but not the rows that they belong to: deepgap import deepgap ROWS.csv --telemetry {}", file_,
+                              file_));
     if (json && std::find(table.header.begin(), table.header.end(), "by_operator") != table.header.end())
       throw Error(
           ErrorKind::usage,
-          fmt::format("{} has profiles, not the rows that they are of: deepgap import deepgap ROWS.csv --profile {}", file_, file_));
+          fmt::format("{} has profiles but not the rows that they belong to: deepgap import deepgap ROWS.csv --profile {}", file_, file_));
     Imported imported = import_deepgap(table);
     if (!telemetry_.empty()) {
       const int64_t of_none = add_telemetry(parse_csv(read_text(telemetry_, most_bytes), telemetry_), imported.records);
-      if (of_none > 0) imported.notes.push_back(fmt::format("{} readings of {} are of no record in {}", of_none, telemetry_, file_));
+      if (of_none > 0) imported.notes.push_back(fmt::format("{} readings of {} belong to no record in {}", of_none, telemetry_, file_));
     }
     return imported;
   }
@@ -143,12 +144,14 @@ class ImportCommand final : public Command {
   void refuse_other_forms(const std::string& text) const {
     if (text.starts_with("SQLite format 3"))
       throw Error(ErrorKind::usage,
-                  fmt::format("{} is a Store, which needs no import: deepgap merge OUT.db {} joins Stores", file_, file_));
+                  fmt::format("{} is a store, which needs no import: deepgap merge OUT.db {} joins stores", file_, file_));
     if (text.starts_with(telemetry_log_header()))
-      throw Error(ErrorKind::usage, fmt::format("{} is a log that tells no records: deepgap export --telemetry --format csv does", file_));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} is a log without records; deepgap export --telemetry --format csv writes readings that can be imported", file_));
     if (text.starts_with(profile_table_header()))
-      throw Error(ErrorKind::usage, fmt::format("{} has a line for each layer, which is not all of a profile: deepgap export --profile "
-                                                "--output NAME.json has, for deepgap import deepgap ROWS.csv --profile NAME.json",
+      throw Error(ErrorKind::usage, fmt::format("{} has a line for each layer, which is only part of a profile; deepgap export --profile "
+                                                "--output NAME.json writes all, for deepgap import deepgap ROWS.csv --profile NAME.json",
                                                 file_));
   }
   Imported read_csv(const std::string& text) const {
@@ -158,20 +161,21 @@ class ImportCommand final : public Command {
     return import_csv(table, with_set(mapping), source_);
   }
   Imported read_mlperf() const {
-    if (!mapping_.empty()) throw Error(ErrorKind::usage, "--mapping is for csv: leave it out");
+    if (!mapping_.empty()) throw Error(ErrorKind::usage, "--mapping goes with csv: leave it out");
     const CsvTable table = std::filesystem::is_directory(file_) ? mlperf_tree_table(file_) : mlperf_table(read_text(file_), file_);
     Mapping mapping = with_set(mapping_for(table.header, file_));
     mapping.name = "MLPerf";
     if (!mapping.has_column("model") && !mapping.all.contains("model"))
-      throw Error(ErrorKind::usage, fmt::format("{} does not say of which model it is: add --set model=NAME", file_));
+      throw Error(ErrorKind::usage, fmt::format("{} does not name its model: add --set model=NAME", file_));
     return import_csv(table, mapping, source_.empty() ? "mlperf" : source_);
   }
   Mapping with_set(Mapping mapping) const {
     for (const std::string& each : set_) {
       const size_t at = each.find('=');
-      if (at == std::string::npos || at == 0) throw Error(ErrorKind::usage, fmt::format("--set {}: must be NAME=VALUE", each));
+      if (at == std::string::npos || at == 0)
+        throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --set: expected NAME=VALUE, such as model=resnet50", each));
       if (meaning_of(each.substr(0, at)).kind == Meaning::Kind::number)
-        throw Error(ErrorKind::usage, fmt::format("--set {}: that is a result, which the table must tell", each));
+        throw Error(ErrorKind::usage, fmt::format("--set {}: this is a result, which must be in the table", each));
       mapping.all[each.substr(0, at)] = each.substr(at + 1);
     }
     return mapping;
@@ -203,19 +207,20 @@ class ImportCommand final : public Command {
       }
     }
     if (of_none > 0)
-      imported.notes.push_back(fmt::format("{} of no record in these rows: left out", count_of(of_none, "profile is", "profiles are")));
+      imported.notes.push_back(
+          fmt::format("{} belong to no record in these rows and were left out", count_of(of_none, "profile is", "profiles are")));
   }
 
   void print_text(const Imported& imported, const std::string& store, size_t added) const {
     fmt::print("{}: {} in {}", file_, count_of(static_cast<int64_t>(added), "record", "records"), store);
-    if (added < imported.records.size()) fmt::print(", {} were there already", imported.records.size() - added);
+    if (added < imported.records.size()) fmt::print(", {} already present", imported.records.size() - added);
     fmt::print("\n");
     const auto cells = static_cast<int64_t>(imported.contradictions.size());
-    fmt::print("{}\n", cells == 0 ? "nothing in it contradicts itself"
-                                  : count_of(cells, "cell contradicts", "cells contradict") + " the others of its row:");
+    fmt::print("{}\n",
+               cells == 0 ? "no contradictions" : count_of(cells, "cell contradicts", "cells contradict") + " the others of its row:");
     for (const Contradiction& each : imported.contradictions)
-      deepgap::print_text(fmt::format("  row {}, {}: printed {:.6g}, expected {:.4g} = {}\n", each.row, each.column, each.printed,
-                                      each.expected, each.formula));
+      deepgap::print_text(fmt::format("  {} (row {}), {}: printed {:.6g}, expected {:.4g} = {}\n", each.label, each.row, each.column,
+                                      each.printed, each.expected, each.formula));
   }
 
   static void print_json(const Imported& imported) {

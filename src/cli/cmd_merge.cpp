@@ -18,23 +18,30 @@ namespace {
 class MergeCommand final : public Command {
  public:
   std::string name() const override { return "merge"; }
-  std::string describe() const override { return "Several Stores into one, each result once"; }
+  HelpPlace help_place() const override { return {CommandGroup::data, 4}; }
+  std::vector<std::string> common_flags() const override { return {"--store", "--replace", "--all-runs", "--json"}; }
+  std::string describe() const override { return "Join several stores into one, each result once"; }
   std::string examples() const override {
     return "  deepgap merge all.db node-*.db\n"
            "  deepgap merge --replace all.db all.db tuesday.db     add to it\n"
-           "  deepgap merge h100.db all.db --tag release           what has a tag\n";
+           "  deepgap merge h100.db all.db --tag release           only tagged records\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("out", out_, "The Store to make")->type_name("OUT")->required();
-    app.add_option("in", in_, "Stores to take from")->type_name("IN")->required();
-    app.add_flag("--replace", replace_, "OUT may exist, and may be one of those to take from");
+    app.add_option("out", in_, "Store to write, unless --store names it, then the stores to read")->type_name("OUT IN")->required();
+    app.add_option("-o,--store", out_, "Write to this store; all arguments are then stores to read")->type_name("OUT");
+    app.add_flag("--replace", replace_, "Replace OUT if it exists; it may also be one of the inputs");
     app.add_flag("--all-runs", all_runs_,
-                 "Keep every Record; left out: of those with one study, point, repeat, device and host the best, then the first, is kept");
-    app.add_flag("--json", json_, "The counts as JSON");
+                 "Keep every record [default: the best of those with the same study, point, repeat, device and host]");
+    app.add_flag("--json", json_, "Print the counts as JSON");
     which_.declare(app);
   }
   int run() override {
     Interrupts interrupts;
+    if (out_.empty()) {
+      out_ = in_.front();
+      in_.erase(in_.begin());
+    }
+    if (in_.empty()) throw Error(ErrorKind::usage, fmt::format("no store to read: deepgap merge {} IN ...", out_));
     selection_ = which_.selection();
     return work_confined(limits_of_stores(in_, out_), [&] { return merge(interrupts); });
   }
@@ -68,8 +75,8 @@ class MergeCommand final : public Command {
     if (report.same > 0) fmt::print("{} were in several of them\n", report.same);
     if (report.doubled > 0)
       fmt::print(
-          "{} left out: other measurements of the same study, point and repeat on the same machine; the kept ones name them (fact "
-          "merge.left_out), and --all-runs keeps all\n",
+          "{} left out: other measurements of the same study, point and repeat on the same machine. The kept records name them (fact "
+          "merge.left_out); --all-runs keeps all\n",
           report.doubled);
   }
 

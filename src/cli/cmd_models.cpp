@@ -116,7 +116,7 @@ std::string billions(int64_t count) { return count < 0 ? "-" : fmt::format("{:.3
 void print_table(const std::vector<GraphSummary>& summaries) {
   std::vector<TextColumn> columns{{"model", false, {}},          {"parameters", true, {}},     {"GMAC", true, {}},
                                   {"GFLOP", true, {}},           {"memory traffic", true, {}}, {"input", false, {}},
-                                  {"weights at hand", false, {}}};
+                                  {"weights present", false, {}}};
   for (const GraphSummary& summary : summaries) {
     const std::vector<std::string> cells{summary.name,
                                          grouped(summary.parameters),
@@ -128,27 +128,26 @@ void print_table(const std::vector<GraphSummary>& summaries) {
     for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
   }
   print_text(fitted_table(columns, terminal_columns(stdout),
-                          {{"input", 24}, {"memory traffic"}, {"GMAC"}, {"input", 14}, {"model", 24}, {"weights at hand"}}));
+                          {{"input", 24}, {"memory traffic"}, {"GMAC"}, {"input", 14}, {"model", 24}, {"weights present"}}));
 }
 
 class ModelsCommand final : public Command {
  public:
   std::string name() const override { return "models"; }
-  std::string describe() const override {
-    return "Networks to run, or one from a file: parameters, work, sizes, weights; as ONNX with --onnx";
-  }
+  HelpPlace help_place() const override { return {CommandGroup::system, 3}; }
+  std::string describe() const override { return "List networks with parameters, work, sizes and weights; write one as ONNX"; }
   std::string examples() const override {
     return "  deepgap models\n"
            "  deepgap models net.onnx      its inputs, size and work\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("model", names_, "Names such as resnet50 or resnet50:width=0.5, or ONNX files; all names without")
+    app.add_option("model", names_, "Names such as resnet50 or resnet50:width=0.5, or ONNX files [default: all names]")
         ->type_name("NAME|FILE");
-    app.add_flag("--json", json_, "A list of objects, for programs");
-    app.add_option("--onnx", onnx_, "Write the model to this file, with its weights")->type_name("OUT.onnx");
-    app.add_option("--weights", weights_, "For --onnx: seeded, a named set, or a .safetensors file")->capture_default_str();
-    app.add_option("--shape", shapes_, "Sizes of an input: input:1x3x320x320 (N: the batch)");
-    app.footer("GMAC, GFLOP and memory traffic are for one item; '-' where the file leaves sizes open: give them with --shape.");
+    app.add_flag("--json", json_, "Print JSON");
+    app.add_option("--onnx", onnx_, "Write the model and its weights to this file")->type_name("OUT.onnx");
+    app.add_option("--weights", weights_, "Weights for --onnx: seeded, a named set, or a .safetensors file")->capture_default_str();
+    app.add_option("--shape", shapes_, "Set sizes of an input: input:1x3x320x320 (N stands for the batch)");
+    app.footer("GMAC, GFLOP and memory traffic are for one item. '-' means that the file leaves sizes open: set them with --shape.");
   }
 
   int run() override {

@@ -8,9 +8,9 @@ class NoteCommand final : public RemarkCommand {
  public:
   NoteCommand() : RemarkCommand(RemarkKind::note) {}
   std::string name() const override { return "note"; }
-  std::string describe() const override {
-    return "Say something of records of a Store, which exports and reports show; list and remove it";
-  }
+  HelpPlace help_place() const override { return {CommandGroup::data, 6}; }
+  std::vector<std::string> common_flags() const override { return {"--remove", "--json", "--model", "--study", "--since", "--until"}; }
+  std::string describe() const override { return "Attach a note to records of a store; list and remove notes"; }
   std::string examples() const override {
     return "  deepgap note deepgap.db \"fan was broken\" --since 2026-11-23T10:00 --until 2026-11-23T11:30\n"
            "  deepgap note deepgap.db --remove --study nightly\n";

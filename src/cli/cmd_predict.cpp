@@ -41,40 +41,44 @@ bool is_ceilings_file(const std::string& device) { return device.ends_with(".jso
 class PredictCommand final : public Command {
  public:
   std::string name() const override { return "predict"; }
-  std::string describe() const override { return "Foretell time, memory and energy of networks on a device that is not here"; }
+  HelpPlace help_place() const override { return {CommandGroup::decide, 2}; }
+  std::string describe() const override { return "Predict time, memory and power on hardware you do not have"; }
   std::string examples() const override {
     return "  deepgap predict resnet50 --device t4,l4,h100 --precision fp16,int8 --batch 1,32,256\n"
-           "  deepgap predict mine.onnx --device l4 --from h100.db   fitted to your own Records too\n"
+           "  deepgap predict mine.onnx --device l4 --from h100.db   fitted to your own records too\n"
            "  deepgap predict resnet50 --task train --device h200,a100 --precision tf32,mixed --batch 64,256\n"
-           "  deepgap predict resnet50 --device other.json --precision int8   a CPU, by what `deepgap ceilings --json` wrote there\n";
+           "  deepgap predict resnet50 --device other.json --precision int8   a CPU, from `deepgap ceilings --json`\n";
   }
 
   void declare(CLI::App& app) override {
     app.add_option("model", models_, "Zoo names or ONNX files")->type_name("MODEL")->required();
     app.add_option("-d,--device", devices_,
-                   "GPUs by their data sheet: t4, l4, a100, h100, h200 ...; a CPU by a file of `deepgap ceilings --json`")
+                   "GPUs by data sheet: t4, l4, a100, h100, h200 ...; a CPU by the output of `deepgap ceilings --json`")
         ->type_name("LIST")
         ->required();
-    app.add_option("--task", task_, "infer, or train: a step of training")->type_name("NAME")->capture_default_str();
+    app.add_option("--task", task_, "Task: infer, or train (one training step)")->type_name("NAME")->capture_default_str();
     app.add_option("-p,--precision", precisions_,
-                   "fp32, tf32, fp16, bf16, int8; of training mixed too; left out: fp16, on a CPU fp32, of training tf32,mixed")
+                   "Precisions: fp32, tf32, fp16, bf16, int8; for training also mixed [default: fp16; CPU: fp32; training: tf32,mixed]")
         ->type_name("LIST");
-    app.add_option("-b,--batch", batches_, "Samples a query: 1,2,4 or 1..512*2; left out: 1,32,256, of training 16,64,256")
+    app.add_option("-b,--batch", batches_, "Samples a query: 1,2,4 or 1..512*2 [default: 1,32,256; training: 16,64,256]")
         ->type_name("LIST");
-    app.add_option("--optimizer", optimizer_, "Of training: sgd, momentum, adam, adamw")->type_name("NAME")->capture_default_str();
+    app.add_option("--optimizer", optimizer_, "Optimizer for training: sgd, momentum, adam, adamw")
+        ->type_name("NAME")
+        ->capture_default_str();
     app.add_option("-e,--backend", backend_,
-                   fmt::format("Engine whose speed is foretold: {} (left out: native); of training {}; on a CPU {}",
+                   fmt::format("Engine to predict for. GPU: {} [default: native]; training: {}; CPU: {}",
                                join(measured_engines(MeasuredKind::gpu), ", "), join(trained(), ", "),
                                join(measured_engines(MeasuredKind::cpu), ", ")))
         ->type_name("NAME");
-    app.add_option("--from", stores_, "Stores whose Points count with those that deepgap brings along")->type_name("STORE");
-    app.add_option("--shape", shapes_, "Sizes of an input: input:1x3x320x320 (N: the batch)");
-    app.add_flag("--json", json_, "A list of rows, for programs");
-    app.footer("Low and high hold 90 % of such predictions where they could be tried (docs/predict.md).");
+    app.add_option("--from", stores_, "Add the points of these stores to the bundled ones")->type_name("STORE");
+    app.add_option("--shape", shapes_, "Set sizes of an input: input:1x3x320x320 (N stands for the batch)");
+    app.add_flag("--json", json_, "Print JSON");
+    app.footer("In validation, 90 % of such predictions were between low and high.");
   }
 
   int run() override {
-    if (task_ != "infer" && task_ != "train") throw Error(ErrorKind::usage, fmt::format("--task {}: infer or train", task_));
+    if (task_ != "infer" && task_ != "train")
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --task: expected infer or train", task_));
     ReaderLimits limits = limits_of_stores(stores_, "");
     limits.subject = join(models_, ", ");
     return work_confined(limits, [&] { return answer(); });
@@ -113,17 +117,16 @@ class PredictCommand final : public Command {
   // Of devices of one kind; adds to `all` and returns their table.
   std::string foretell(MeasuredKind kind, const std::vector<std::string>& devices, std::vector<PredictedRow>& all) {
     if (kind == MeasuredKind::cpu && trains())
-      throw Error(ErrorKind::usage, "--task train: no training on a CPU was measured to foretell from");
+      throw Error(ErrorKind::usage, "--task train: training on a CPU has not been measured, so it cannot be predicted");
     const std::string engine = engine_for(kind);
     std::vector<MeasuredPoint> measured = measured_points(kind, engine, stores_, networks_, known_devices_);
     if (measured.empty())
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("--backend {}: nothing of it was measured {}; deepgap brings along {}; a Store of it is given by --from", engine,
-                      kind == MeasuredKind::cpu        ? "on a CPU"
-                      : kind == MeasuredKind::training ? "in training"
-                                                       : "on a GPU",
-                      join(kind == MeasuredKind::training ? trained() : measured_engines(kind), ", ")));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--backend {}: there are no measurements of it {}; bundled are {}; add a store with --from", engine,
+                              kind == MeasuredKind::cpu        ? "on a CPU"
+                              : kind == MeasuredKind::training ? "in training"
+                                                               : "on a GPU",
+                              join(kind == MeasuredKind::training ? trained() : measured_engines(kind), ", ")));
     // LibTorch is what PyTorch launches; TensorRT is another engine than any that can be asked for.
     Predictor predictor(std::move(measured), measured_points(kind, measured_across(kind), {}, networks_, known_devices_),
                         kind == MeasuredKind::training);
@@ -169,7 +172,8 @@ class PredictCommand final : public Command {
 
   static int64_t batch_of(const std::string& text) {
     const auto batch = parse_int(text);
-    if (!batch || *batch < 1 || *batch > 1 << 30) throw Error(ErrorKind::usage, fmt::format("--batch {}: no whole number from 1", text));
+    if (!batch || *batch < 1 || *batch > 1 << 30)
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --batch: expected a whole number from 1", text));
     return *batch;
   }
 

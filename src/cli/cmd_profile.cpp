@@ -41,7 +41,11 @@ size_t output_width() {
 class ProfileCommand : public Command {
  public:
   std::string name() const override { return "profile"; }
-  std::string describe() const override { return "Where a network's time goes: each layer's, beside what this machine can do at most"; }
+  HelpPlace help_place() const override { return {CommandGroup::explain, 1}; }
+  std::vector<std::string> common_flags() const override {
+    return {"--backend", "--device", "--precision", "--batch", "--top", "--output", "--trace", "--json"};
+  }
+  std::string describe() const override { return "Show where a network's time goes, layer by layer, beside the measured peak"; }
   std::string examples() const override {
     return "  deepgap profile resnet50 -e native\n"
            "  deepgap profile net.onnx -e onnxruntime --json\n";
@@ -51,19 +55,19 @@ class ProfileCommand : public Command {
     OutputsRequest& engine = request_.engine;
     flags_.declare(app, engine);
     engine.samples = 4;
-    batch_ = app.add_option("-b,--batch", request_.batch, "Samples a query; left out: 1, or the model's fixed batch")->type_name("N");
-    app.add_option("--rounds", request_.rounds, "Runs, of which the quicker half counts; left out: as many as fit into 5 s, 5 to 100")
+    batch_ = app.add_option("-b,--batch", request_.batch, "Samples a query [default: 1, or the model's fixed batch]")->type_name("N");
+    app.add_option("--rounds", request_.rounds,
+                   "Number of runs, of which the faster half counts, 5 to 100000 [default: as many as fit into 5 s, at most 100]")
         ->type_name("N");
-    app.add_option("--top", top_, "Only the N slowest layers, slowest first")->type_name("N");
-    app.add_option("--families", families_, "Rules of your own for families of kernels, before deepgap's")->type_name("FILE");
-    app.add_flag("!--no-kernels", request_.watch, "Do not watch the GPU's kernels, and count nothing");
+    app.add_option("--top", top_, "Show only the N slowest layers, slowest first")->type_name("N");
+    app.add_option("--families", families_, "Apply your own rules for kernel families before deepgap's")->type_name("FILE");
+    app.add_flag("!--no-kernels", request_.watch, "Do not trace the GPU's kernels, and count nothing");
     app.add_flag("!--no-counters", request_.count, "Do not read the GPU's counters");
-    app.add_option("-o,--output", output_, "Write a page with the roofline, the timeline and what to do next")->type_name("FILE.html");
-    app.add_option("--trace", trace_, "Write what the GPU did for one batch, for ui.perfetto.dev")->type_name("FILE");
-    app.add_flag("--fresh-ceilings", fresh_, "Measure what the machine can do again, though it is kept");
-    app.add_flag("--json", json_, "An object, for programs");
-    app.footer(
-        "Of roof: the least time that the measured ceilings allow, over the time taken. docs/profile.md says how they are measured.");
+    app.add_option("-o,--output", output_, "Write an HTML page with roofline, timeline and what to do next")->type_name("FILE.html");
+    app.add_option("--trace", trace_, "Write a trace of one batch on the GPU, for ui.perfetto.dev")->type_name("FILE");
+    app.add_flag("--fresh-ceilings", fresh_, "Measure the machine's peaks again instead of using kept ones");
+    app.add_flag("--json", json_, "Print JSON");
+    app.footer("\"of roof\": the least time that the measured peaks allow, divided by the time taken.");
   }
 
   int run() override {
@@ -93,15 +97,16 @@ class ProfileCommand : public Command {
 
  private:
   void prepare() {
-    flags_.finish(request_.engine, ", which cannot be profiled from outside: deepgap run --backend kserve tells how long it takes");
+    flags_.finish(request_.engine, ", which cannot be profiled from outside: deepgap run --backend kserve measures how long it takes");
     const auto within = [](const char* flag, int64_t value, int64_t least, int64_t most) {
-      if (value < least || value > most) throw Error(ErrorKind::usage, fmt::format("{} must be {} to {}", flag, least, most));
+      if (value < least || value > most)
+        throw Error(ErrorKind::usage, fmt::format("invalid value for {}: expected a number from {} to {}", flag, least, most));
     };
     if (batch_->count() > 0) within("--batch", request_.batch, 1, 65'536);
     require_folder_of("--output", output_);
     require_folder_of("--trace", trace_);
     if (!trace_.empty() && request_.engine.device.kind != "cuda")
-      throw Error(ErrorKind::usage, "--trace is of what a GPU did: give --device cuda:N");
+      throw Error(ErrorKind::usage, "--trace shows what a GPU did: add --device cuda:N");
     if (request_.rounds != 0) within("--rounds", request_.rounds, 1, 100'000);
   }
 
@@ -115,7 +120,7 @@ class ProfileCommand : public Command {
     return taken_with_less(request_.watch, request_.count, [&] { return profile_in_child(); });
   }
   void write_trace(const LayerProfile& profile) const {
-    if (!profile.trace) throw Error(ErrorKind::refused, fmt::format("there is no trace to write: {}", profile.trace_missing));
+    if (!profile.trace) throw Error(ErrorKind::refused, fmt::format("cannot write a trace: {}", profile.trace_missing));
     write_file_atomic(trace_,
                       trace_events(*profile.trace, request_.engine.model.name).dump(-1, ' ', false, json::error_handler_t::replace));
   }

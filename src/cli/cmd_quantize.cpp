@@ -27,24 +27,27 @@ std::string flag_of(std::string option) {
 class QuantizeCommand final : public Command {
  public:
   std::string name() const override { return "quantize"; }
+  HelpPlace help_place() const override { return {CommandGroup::system, 4}; }
+  std::vector<std::string> common_flags() const override { return {"--output", "--method", "--keep", "--dataset", "--samples", "--json"}; }
   std::string describe() const override { return "Write an FP32 network as an ONNX file that engines compute in INT8"; }
   std::string examples() const override { return "  deepgap quantize net.onnx -o net-int8.onnx\n"; }
 
   void declare(CLI::App& app) override {
     app.add_option("model", order_.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
-    app.add_option("-o,--output", order_.output, "ONNX file to write")->type_name("FILE")->required();
+    app.add_option("-o,--output", order_.output, "Write the ONNX file to FILE")->type_name("FILE")->required();
     for (const QuantizeOption& option : quantize_options()) {
       app.add_option("--" + flag_of(option.name), options_[option.name], option.describe + "; left out: " + option.default_value)
           ->type_name(option.name == "dataset" ? "NAME|PATH" : "VALUE");
     }
     app.add_option("--calibration-table", order_.table, "Take the ranges from this file instead of calibrating")->type_name("FILE");
     app.add_option("--save-table", order_.save_table, "Write the ranges to this file")->type_name("FILE");
-    app.add_option("-w,--weights", order_.model.weights, "seeded, a named set (imagenet), or a safetensors file")->type_name("NAME|FILE");
-    app.add_option("-t,--threads", order_.threads, "For calibrating; left out: the CPUs allowed here")->type_name("N");
-    app.add_option("--shape", shapes_, "Sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
+    app.add_option("-w,--weights", order_.model.weights, "Weights: seeded, a named set (imagenet), or a safetensors file")
+        ->type_name("NAME|FILE");
+    app.add_option("-t,--threads", order_.threads, "Threads for calibration [default: all allowed CPUs]")->type_name("N");
+    app.add_option("--shape", shapes_, "Set sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
     app.add_option("--input", inputs_, input_flag_describe)->type_name("NAME=NUMBERS")->take_all()->allow_extra_args(false);
-    app.add_option("--cache", order_.model.cache_dir, "Folder that keeps weights once they are made")->type_name("DIR");
-    app.add_flag("--json", json_, "What was done as a JSON object, for programs");
+    app.add_option("--cache", order_.model.cache_dir, "Keep weights in this folder")->type_name("DIR");
+    app.add_flag("--json", json_, "Print JSON");
     app.footer("docs/quantize.md describes the method, the file and the table.");
     order_.threads = 0;
   }
@@ -90,7 +93,7 @@ class QuantizeCommand final : public Command {
                report.at("calibrated_by").get<std::string>());
     if (const auto& db = report.at("output_sqnr_db"); !db.is_null()) {
       fmt::print("  outputs  SQNR {:.1f} dB{}\n", db.get<double>(),
-                 db.get<double>() < order_.settings.min_output_sqnr_db ? ", which more nodes in FP32 would not mend" : "");
+                 db.get<double>() < order_.settings.min_output_sqnr_db ? ", which keeping more nodes in FP32 would not improve" : "");
     }
     for (const auto& node : report.at("kept")) {
       fmt::print("  in FP32  {} ({}): {}\n", node.at("name").get<std::string>(), node.at("op").get<std::string>(),

@@ -33,7 +33,7 @@ void look(const nlohmann::json& request) {
   } else if (kind == "table") {
     read_table(path);
   } else {
-    throw Error(ErrorKind::internal, fmt::format("nothing is known about reading a '{}'", kind));
+    throw Error(ErrorKind::internal, fmt::format("internal: unknown kind of file to read: '{}'", kind));
   }
 }
 
@@ -54,7 +54,7 @@ Frame answer_to(const nlohmann::json& request) {
 class ReadCommand final : public Command {
  public:
   std::string name() const override { return reading_command; }
-  std::string describe() const override { return "Looks at files, confined (for other subcommands)"; }
+  std::string describe() const override { return "Reads files, confined (for other subcommands)"; }
   bool hidden() const override { return true; }
   void declare(CLI::App& /*app*/) override {}
   int run() override {

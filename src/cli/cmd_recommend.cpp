@@ -2,6 +2,7 @@
 #include "analysis/decide/recommend.h"
 #include "analysis/words.h"
 #include "base/console.h"
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/confined.h"
@@ -26,24 +27,27 @@ constexpr double most_rate = 1e12;  // items a second
 class RecommendCommand final : public Command {
  public:
   std::string name() const override { return "recommend"; }
-  std::string describe() const override { return "Say which device, engine, precision and batch to take, from Stores"; }
+  HelpPlace help_place() const override { return {CommandGroup::decide, 1}; }
+  std::vector<std::string> common_flags() const override {
+    return {"--slo", "--rate", "--accuracy-loss", "--minimize", "--prices", "--json"};
+  }
+  std::string describe() const override { return "Recommend device, engine, precision and batch from measured results"; }
   std::string examples() const override {
     return "  deepgap recommend l4.db h100.db --bound p99=15ms --rate 4000 --prices prices.toml\n"
            "  deepgap recommend deepgap.db --minimize energy --accuracy-loss 1%\n";
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "Stores to choose from, of one machine or of several")->type_name("STORE")->required();
-    app.add_option("--bound", bounds_, "Latency that must be held, p99=15ms; several may be given")->type_name("pN=TIME");
-    app.add_option("--rate", rate_, "Items a second to be answered, by as many devices as it takes")->type_name("RATE");
-    app.add_option("--accuracy-loss", loss_, "Most top-1 accuracy to lose against fp32: 1%")->type_name("SHARE");
-    app.add_option("--minimize", goal_, "cost, energy, devices or latency; left out: cost with --prices, else devices")
+    app.add_option("store", stores_, "Stores to choose from, of one machine or several")->type_name("STORE")->required();
+    app.add_option("--bound,--slo", bounds_, "Latency SLO to meet: p99=15ms; repeat for more")->type_name("pN=TIME");
+    app.add_option("--rate", rate_, "Items a second to serve, with as many devices as needed")->type_name("RATE");
+    app.add_option("--accuracy-loss", loss_, "Largest loss of top-1 accuracy against fp32: 1%")->type_name("SHARE");
+    app.add_option("--minimize", goal_, "Minimize cost, energy, devices or latency [default: cost with --prices, else devices]")
         ->type_name("cost|energy|devices|latency");
-    app.add_option("--allow", allow_,
-                   "Also rows that are unchecked, unstable, undecided, invalid or published, which are left out otherwise")
+    app.add_option("--allow", allow_, "Also accept rows that are unchecked, unstable, undecided (inconclusive), invalid or published")
         ->type_name("WHAT,WHAT...");
     declare_prices(app, prices_);
-    app.add_flag("--json", json_, "Write choice, runners_up and unknown as JSON");
+    app.add_flag("--json", json_, "Print JSON: choice, runners_up and unknown");
     which_.declare(app);
   }
 
@@ -82,21 +86,17 @@ class RecommendCommand final : public Command {
       throw Error(ErrorKind::usage,
                   same->limit == bound.limit
                       ? fmt::format("--bound {} is given twice", text)
-                      : fmt::format("--bound {} and {} contradict each other: they are of one percentile", same->text, text));
+                      : fmt::format("--bound {} and {} contradict each other: both limit the same percentile", same->text, text));
     }
     check_order(demand.bounds);
     if (!rate_.empty()) {
       demand.rate = parse_double(rate_);
       if (!demand.rate || !(*demand.rate > 0))
-        throw Error(ErrorKind::usage, fmt::format("--rate {}: no number of items a second above 0", rate_));
+        throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --rate: expected items a second above 0, such as 4000", rate_));
       if (*demand.rate > most_rate)
-        throw Error(ErrorKind::usage, fmt::format("--rate {}: more than {:g} items a second are asked of nobody", rate_, most_rate));
+        throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --rate: expected at most {:g} items a second", rate_, most_rate));
     }
-    if (!loss_.empty()) {
-      demand.accuracy_loss = parse_fraction(loss_);
-      if (!demand.accuracy_loss || *demand.accuracy_loss < 0 || *demand.accuracy_loss > 1)
-        throw Error(ErrorKind::usage, fmt::format("--accuracy-loss {}: no share such as 1% or 0.01", loss_));
-    }
+    if (!loss_.empty()) demand.accuracy_loss = checked_fraction(loss_, "--accuracy-loss", "1%");
     demand.goal = goal_of_flag();
     if (!allow_.empty()) {
       const std::vector<std::string> known{"unchecked", "unstable", "undecided", "invalid", "published"};
@@ -114,9 +114,10 @@ class RecommendCommand final : public Command {
     for (const LatencyBound& a : bounds) {
       for (const LatencyBound& b : bounds) {
         if (a.percent < b.percent && a.limit >= b.limit)
-          throw Error(ErrorKind::usage,
-                      fmt::format("--bound {} and {} contradict each other: the lower percentile's says nothing beside the higher one's",
-                                  a.text, b.text));
+          throw Error(
+              ErrorKind::usage,
+              fmt::format("--bound {} and {} contradict each other: the limit on the lower percentile has no effect beside the higher one",
+                          a.text, b.text));
       }
     }
   }
@@ -133,25 +134,24 @@ class RecommendCommand final : public Command {
   void check_fits(const Demand& demand, const Workload& workload, const std::vector<PointSummary>& points) const {
     const auto has_cost = [](const PointSummary& point) { return point.find("cost_per_hour") != nullptr; };
     if (demand.goal == Goal::cost && prices_.empty() && std::none_of(points.begin(), points.end(), has_cost))
-      throw Error(ErrorKind::usage,
-                  fmt::format("--minimize cost needs --prices FILE: nothing in {} tells what it costs", store_names(stores_)));
+      throw Error(ErrorKind::usage, fmt::format("--minimize cost needs --prices FILE: {} has no costs", store_names(stores_)));
     if (workload.key.task == "train" && (!demand.bounds.empty() || demand.accuracy_loss))
-      throw Error(ErrorKind::usage, "a step of training answers nobody: leave out --bound and --accuracy-loss");
+      throw Error(ErrorKind::usage, "training steps answer no queries: leave out --bound and --accuracy-loss");
   }
 
   // All Lines of the one model: its weights and datasets may differ, which is said.
   Workload asked_for(const std::vector<Workload>& workloads) const {
     std::set<std::string> models;
     for (const Workload& workload : workloads) models.insert(workload.key.model);
-    if (models.empty()) throw Error(ErrorKind::input, fmt::format("{}: nothing was measured", store_names(stores_)));
+    if (models.empty()) throw Error(ErrorKind::input, fmt::format("{}: there are no measurements", store_names(stores_)));
     if (models.size() > 1)
-      throw Error(ErrorKind::usage, fmt::format("{} {} several models ({}): say which with --model", store_names(stores_),
+      throw Error(ErrorKind::usage, fmt::format("{} {} several models ({}): choose one with --model", store_names(stores_),
                                                 stores_.size() == 1 ? "has" : "have", join({models.begin(), models.end()}, ", ")));
     const std::string model = *models.begin();
     std::set<std::string> tasks;
     for (const Workload& workload : workloads) tasks.insert(workload.key.task);
     if (tasks.size() > 1)
-      throw Error(ErrorKind::usage, fmt::format("{} have several tasks ({}): say which with --task", store_names(stores_),
+      throw Error(ErrorKind::usage, fmt::format("{} have several tasks ({}): choose one with --task", store_names(stores_),
                                                 join({tasks.begin(), tasks.end()}, ", ")));
     Workload all;
     std::vector<std::string> labels;

@@ -31,22 +31,25 @@ namespace {
 class ReportCommand final : public Command {
  public:
   std::string name() const override { return "report"; }
-  std::string describe() const override { return "Make an HTML or Markdown report from one or several Stores"; }
+  HelpPlace help_place() const override { return {CommandGroup::data, 1}; }
+  std::vector<std::string> common_flags() const override {
+    return {"--output", "--format", "--title", "--prices", "--baseline", "--anonymous"};
+  }
+  std::string describe() const override { return "Write an HTML or Markdown report of one or several stores"; }
   std::string examples() const override {
     return "  deepgap report deepgap.db\n"
            "  deepgap report h100.db h200.db -o both.html\n";
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "Stores to report on, as one")->type_name("STORE")->required();
-    app.add_option("-o,--output", output_, "File to write; left out: the first Store's name with .html or .md; - is standard output")
+    app.add_option("store", stores_, "Stores to report on, together")->type_name("STORE")->required();
+    app.add_option("-o,--output", output_, "Write to FILE; - is standard output [default: the first store's name with .html or .md]")
         ->type_name("FILE");
-    app.add_option("--format", format_, "html or md; left out: by the name of --output, else html")->type_name("FORMAT");
-    app.add_option("--title", title_, "Title of the report; left out: from the studies in the Store")->type_name("TEXT");
-    app.add_option("--pareto", pareto_,
-                   "Picture of what nothing beats in these two metrics: latency_p99_ms,throughput; give it again for more pictures")
+    app.add_option("--format", format_, "Output format: html or md [default: by the name of --output, else html]")->type_name("FORMAT");
+    app.add_option("--title", title_, "Title of the report [default: from the studies in the store]")->type_name("TEXT");
+    app.add_option("--pareto", pareto_, "Draw the Pareto front of two metrics: latency_p99_ms,throughput; repeat for more")
         ->type_name("X,Y");
-    app.add_option("--within", within_, "In these pictures only points within limits: \"accuracy_loss<=1%;device_memory_mib<=4000\"")
+    app.add_option("--within", within_, "Limit these fronts to points with: \"accuracy_loss<=1%;device_memory_mib<=4000\"")
         ->type_name("LIMITS");
     declare_prices(app, prices_);
     declare_baseline(app, baseline_);
@@ -79,7 +82,7 @@ class ReportCommand final : public Command {
     const std::string path = output_.empty() ? std::filesystem::path(stores_.front()).replace_extension(format).string() : output_;
     for (const std::string& store : stores_) {
       if (std::filesystem::exists(path) && std::filesystem::equivalent(path, store))
-        throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself; name another file", path));
+        throw Error(ErrorKind::usage, fmt::format("--output {} is the store itself: name another file", path));
     }
     write_file_atomic(path, text);
     if (!output_target(path).as_it_is) fmt::print("{}\n", path);  // not behind the report itself: /dev/stdout
@@ -97,7 +100,8 @@ class ReportCommand final : public Command {
     const std::string extension = std::filesystem::path(output_).extension().string();
     if (extension == ".md") return "md";
     if (extension.empty() || extension == ".html" || extension == ".htm") return "html";
-    throw Error(ErrorKind::usage, fmt::format("--output {}: a report is .html or .md; name it so, or give --format", output_));
+    throw Error(ErrorKind::usage,
+                fmt::format("invalid value '{}' for --output: expected a name that ends in .html or .md, or add --format", output_));
   }
 
   Results collect() {

@@ -30,22 +30,24 @@ constexpr int most_repeats = 1000;
 class RerunCommand final : public Command {
  public:
   std::string name() const override { return "rerun"; }
-  std::string describe() const override { return "Measure a Record's point again as it was measured then, and say what differs"; }
+  HelpPlace help_place() const override { return {CommandGroup::measure, 5}; }
+  std::vector<std::string> common_flags() const override { return {"--from", "--repeats", "--store", "--json", "--quiet"}; }
+  std::string describe() const override { return "Measure a record's point again as before, and report what differs"; }
   std::string examples() const override {
-    return "  deepgap rerun 4f2a91c0                       of deepgap.db, into rerun-4f2a91c0.db\n"
+    return "  deepgap rerun 4f2a91c0                       from deepgap.db, into rerun-4f2a91c0.db\n"
            "  deepgap rerun 4f2a91c0 --from night.db --repeats 3\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("record", record_, "record_id of the Record, or its beginning (deepgap export)")->type_name("RECORD")->required();
-    app.add_option("--from", from_, "The Store that has it")->type_name("STORE")->capture_default_str();
-    app.add_option("--repeats", repeats_, "How often, each in a process of its own; a comparison takes three of both")
+    app.add_option("record", record_, "record_id of the record, or its beginning (deepgap export)")->type_name("RECORD")->required();
+    app.add_option("--from", from_, "Store that has the record")->type_name("STORE")->capture_default_str();
+    app.add_option("--repeats", repeats_, "Number of repeats, each in its own process; a comparison needs three on both sides")
         ->type_name("N")
         ->capture_default_str();
-    app.add_flag("--json", json_, "What differs, as deepgap compare --json has it");
+    app.add_flag("--json", json_, "Print JSON, as deepgap compare --json does");
     run_flags_.declare(app, "Running");
     app.remove_option(app.get_option("--resume"));
     store_ = app.get_option("--store");
-    store_->description("The new Records go here; left out: rerun-RECORD.db, RECORD by its first eight digits")->default_str("");
+    store_->description("Write the new records to FILE [default: rerun-RECORD.db, with the first eight digits]")->default_str("");
   }
   int run() override;
 
@@ -76,7 +78,7 @@ void RerunCommand::require_possible(const Study& study, const RunSettings& setti
     const std::string label = point_label(planned.point);
     if (planned.refused) throw Error(ErrorKind::input, fmt::format("{} cannot be repeated here: {}", label, planned.reason));
     if (!wanted.contains(planned.point_id))
-      throw Error(ErrorKind::input, fmt::format("{} cannot be repeated: its files are not what they were then", label));
+      throw Error(ErrorKind::input, fmt::format("{} cannot be repeated: its files have changed", label));
   }
 }
 
@@ -118,12 +120,13 @@ void RerunCommand::print(const Results& before, const Results& after, const std:
   const std::string old_version = versions_of(before), new_version = versions_of(after);
   if (old_version != new_version && !old_version.empty() && !new_version.empty())
     print_text(fmt::format("note: engine {} then, {} now\n", old_version, new_version));
-  if (found.environment.empty()) fmt::print("note: no fact of the environment that both tell differs\n");
+  if (found.environment.empty()) fmt::print("note: the environments do not differ in any fact that both record\n");
   print_text(fmt::format("{}the new records are in {}\n", comparison_text(found, settings, sides, terminal_columns(stdout)), store));
 }
 
 int RerunCommand::run() {
-  if (repeats_ < 1 || repeats_ > most_repeats) throw Error(ErrorKind::usage, fmt::format("--repeats: 1 to {}", most_repeats));
+  if (repeats_ < 1 || repeats_ > most_repeats)
+    throw Error(ErrorKind::usage, fmt::format("invalid value for --repeats: expected a number from 1 to {}", most_repeats));
   RunSettings settings = run_flags_.settings();
   const Store from(from_, Store::Mode::read);
   const std::vector<Record> named = records_that(from, [&](const Record& record) { return record.record_id.starts_with(record_); });

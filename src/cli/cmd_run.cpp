@@ -1,6 +1,7 @@
 // `deepgap run`: measures what a study file or flags ask for and writes the Records to a Store.
 #include "analysis/words.h"
 #include "base/console.h"
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/axis_flags.h"
 #include "cli/axis_values.h"
@@ -17,6 +18,8 @@
 #include "run/read_in_child.h"
 #include "run/run_study.h"
 #include "scenario/scenario.h"
+#include "telemetry/environment.h"
+#include "telemetry/machine_load.h"
 
 #include <deepgap/error.h>
 
@@ -35,7 +38,13 @@ namespace {
 class RunCommand final : public Command {
  public:
   std::string name() const override { return "run"; }
-  std::string describe() const override { return "Measure what a study file or flags ask for, into a Store"; }
+  HelpPlace help_place() const override { return {CommandGroup::measure, 1}; }
+  std::vector<std::string> common_flags() const override {
+    return {"--backend",   "--device",  "--precision", "--batch",    "--scenario", "--rate",    "--slo",   "--dataset",
+            "--weights",   "--threads", "--duration",  "--interval", "--budget",   "--repeats", "--quick", "--duel",
+            "--find-peak", "--profile", "--dry-run",   "--store",    "--resume",   "--json",    "--quiet"};
+  }
+  std::string describe() const override { return "Measure models with engines on devices, and store the results"; }
   std::string examples() const override;
   void declare(CLI::App& app) override;
   int run() override;
@@ -80,43 +89,42 @@ class RunCommand final : public Command {
 std::string RunCommand::examples() const {
   return "  deepgap run resnet50\n"
          "  deepgap run a.onnx b.onnx -e native,openvino -b 1,8 --shape input:Nx3x224x224\n"
-         "  deepgap run resnet50 --scenario server --rate 50,100 --bound p99=15ms     latency under load\n"
-         "  deepgap run resnet50 --scenario server --bound p99=15ms --find-peak       the most load that holds it\n"
-         "  deepgap run resnet50 --duel backend -e native,onnxruntime                 which is faster, by how much\n"
-         "  deepgap run studies/quickstart.toml --dry-run                             what it would do, and for how long\n";
+         "  deepgap run resnet50 --scenario server --rate 50,100 --slo p99=15ms    latency under load\n"
+         "  deepgap run resnet50 --scenario server --slo p99=15ms --find-peak      the most load within the SLO\n"
+         "  deepgap run resnet50 --duel backend -e native,onnxruntime              which is faster, by how much\n"
+         "  deepgap run studies/quickstart.toml --dry-run                          list points and time\n";
 }
 
-constexpr const char *what_group = "What to measure", *how_group = "How long and how often", *where_group = "Where and how it runs";
+constexpr const char *what_group = "Measured points", *how_group = "Length and repeats", *where_group = "Execution and output";
 
 void RunCommand::declare(CLI::App& app) {
   app.footer(axis_help);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   declare_what(app);
-  app.add_option("--margin", margin_, "Of a duel: a difference within it is none (2%)")->group(how_group)->type_name("2%");
+  app.add_option("--margin", margin_, "Treat smaller differences as equal, with --duel [default: 2%]")->group(how_group)->type_name("2%");
   length_.declare(app, how_group);
   declare_search(app);
-  app.add_option("--seed", seed_, "Of the order of measurement")->group(how_group)->type_name("N");
+  app.add_option("--seed", seed_, "Seed for the measurement order [default: 1]")->group(how_group)->type_name("N");
   run_flags_.declare(app, where_group);
   mlperf_.declare(app, what_group, where_group);
   declare_where(app);
 }
 
 void RunCommand::declare_what(CLI::App& app) {
-  app.add_option("what", words_, "A study file (.toml), whose axes and settings flags replace, or models: zoo names or ONNX files")
+  app.add_option("what", words_, "Study file (.toml), whose axes and settings flags replace; or models: zoo names or ONNX files")
       ->type_name("STUDY.toml|MODEL")
       ->take_all();
   axes_.declare(app, what_group, run_axes());
   app.add_option("--tenant", tenants_,
-                 "One of several that are measured together, and alone: model=resnet50,batch=8,scenario=server,rate=20 (docs/tenants.md); "
-                 "what is not said is as the other flags say")
+                 "Measure several models together, and each alone; repeat for each: model=resnet50,batch=8,scenario=server,rate=20. Other "
+                 "flags apply to all")
       ->group(what_group)
       ->type_name("LIST")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option(
-         "--duel", duels_,
-         "Axis whose values take short turns, all loaded, each against the first: backend, model, precision, ... (docs/duels.md); ends "
-         "when it is told apart, at the latest after --budget (2 minutes)")
+  app.add_option("--duel", duels_,
+                 "Compare the values of this axis (backend, model, precision ...) interleaved, each with the first. Ends when the "
+                 "difference is clear, or after --budget [default: 2m]")
       ->group(what_group)
       ->type_name("AXIS")
       ->take_all()
@@ -125,32 +133,35 @@ void RunCommand::declare_what(CLI::App& app) {
 
 void RunCommand::declare_search(CLI::App& app) {
   app.add_flag("--find-peak", find_peak_,
-               "Find the largest load that holds --bound: the rate (server, constant, bursty), the queries a burst (burst), the batch "
-               "(multi-stream) or the clients (concurrency); --budget is for the whole search (docs/load.md)")
+               "Find the largest load within --bound: the rate (server, constant, bursty), the queries a burst (burst), the batch "
+               "(multi-stream) or the clients (concurrency). --budget limits the whole search")
       ->group(how_group);
-  app.add_option("--peak-from", peak_from_, "First load of --find-peak; left out: a low one")->group(how_group)->type_name("LOAD");
-  app.add_option("--peak-ratio", peak_ratio_, "How near --find-peak comes: 2%")->group(how_group)->type_name("SHARE");
-  app.add_option("--peak-interval", peak_interval_, "Go on until the rate at which the bound is just held is known to 3%, say")
+  app.add_option("--peak-from", peak_from_, "Start --find-peak at this load [default: a low one]")->group(how_group)->type_name("LOAD");
+  app.add_option("--peak-ratio", peak_ratio_, "Stop --find-peak when the load is known this closely [default: 2%]")
+      ->group(how_group)
+      ->type_name("SHARE");
+  app.add_option("--peak-interval", peak_interval_,
+                 "Continue --find-peak until the rate that just meets the SLO is known this closely, such as 3%")
       ->group(how_group)
       ->type_name("SHARE");
 }
 
 void RunCommand::declare_where(CLI::App& app) {
-  app.add_flag("--profile", profile_,
-               "When all is timed: where the time of each point goes, layer by layer, beside its record (docs/profile.md)")
+  app.add_flag("--profile", profile_, "After measuring, profile each point layer by layer and keep the profile with its record")
       ->group(where_group);
-  app.add_flag("--dry-run", dry_run_,
-               "List points, refusals and time; keep nothing. At a terminal the time is from short looks (docs/tour.md)")
+  app.add_flag("--dry-run", dry_run_, "List points, refusals and time; store nothing. At a terminal, short runs give the time")
       ->group(where_group);
-  app.add_option("--save-weights", save_weights_, "The weights that task train made go here; --weights FILE runs them")
+  app.add_option("--save-weights", save_weights_, "Write the weights that task train made to FILE; --weights FILE uses them")
       ->group(where_group)
       ->type_name("FILE.safetensors");
-  app.add_option("--check", check_, "Compare outputs with the reference before timing")->group(where_group)->type_name("on|off");
-  app.add_option("--study", study_name_, "Name of the study in the Records: --resume, report and export keep it apart")
+  app.add_option("--check", check_, "Compare outputs with the reference before timing: on or off [default: on]")
+      ->group(where_group)
+      ->type_name("on|off");
+  app.add_option("--study", study_name_, "Name of the study in the records; --resume, report and export keep studies apart")
       ->group(where_group)
       ->type_name("NAME");
-  app.add_flag("--strict", strict_, "Unstable results count as failures too")->group(where_group);
-  app.add_flag("--json", json_, "The summary as JSON, for programs")->group(where_group);
+  app.add_flag("--strict", strict_, "Count unstable results as failures too")->group(where_group);
+  app.add_flag("--json", json_, "Print the summary as JSON")->group(where_group);
 }
 
 // Of scenarios whose windows end by the clock alone, as those with a rate do: no interval lets them be shorter than they are.
@@ -173,13 +184,12 @@ Overrides RunCommand::make_overrides() const {
   if (length_.is_quick() && have_own_windows(overrides.axes)) overrides.duration = std::exchange(overrides.min_duration, std::nullopt);
   if (!duels_.empty()) overrides.duel = join(duels_, ",");
   if (margin_) {
-    overrides.margin = parse_fraction(*margin_);
-    if (!overrides.margin) throw Error(ErrorKind::usage, fmt::format("--margin '{}' is no share such as 2% or 0.02", *margin_));
-    if (duels_.empty() && study_file_.empty()) throw Error(ErrorKind::usage, "--margin is of a duel: add --duel AXIS, or leave it out");
+    overrides.margin = checked_positive_fraction(*margin_, "--margin", "2%");
+    if (duels_.empty() && study_file_.empty()) throw Error(ErrorKind::usage, "--margin goes with --duel: add --duel AXIS, or leave it out");
   }
   for (const std::string& text : tenants_) overrides.tenants.push_back(parse_tenant(text));
   if (check_ && *check_ != "on" && *check_ != "off")
-    throw Error(ErrorKind::usage, fmt::format("--check '{}' is neither on nor off", *check_));
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --check: expected on or off", *check_));
   if (check_) overrides.check = *check_ == "on";
   return overrides;
 }
@@ -187,7 +197,7 @@ Overrides RunCommand::make_overrides() const {
 Study RunCommand::make_study() const {
   const Overrides overrides = make_overrides();
   if (study_file_.empty() && tenants_.empty() && find_axis(overrides.axes, "model") == nullptr)
-    throw Error(ErrorKind::usage, "nothing to measure: name a model (deepgap models lists them), an ONNX file or a study file");
+    throw Error(ErrorKind::usage, "nothing to measure: name a model (see deepgap models), an ONNX file or a study file");
   Study study;
   if (!study_file_.empty()) {
     read_in_child({{"kind", "study"}, {"path", study_file_}}, study_file_, {});
@@ -206,6 +216,12 @@ bool RunCommand::a_person_waits() const {
   return terminal && !length_.any_rule() && !find_peak_ && !json_ && duels_.empty();
 }
 
+// As `doctor` sees it; empty where the others hardly matter.
+std::string busy_words() {
+  const Advice advice = neighbours_advice(watch_machine(SystemRoot("/"), 100));
+  return advice.level == Advice::Level::warning ? fmt::format("{}. {}", advice.finding, advice.remedy) : std::string();
+}
+
 RunSettings RunCommand::make_settings() const {
   RunSettings settings = run_flags_.settings();
   mlperf_.set_logs(settings);
@@ -213,8 +229,9 @@ RunSettings RunCommand::make_settings() const {
   settings.save_weights = save_weights_.empty() ? "" : std::filesystem::absolute(save_weights_).string();
   if (profile_ && !kind().is_alone())
     throw Error(ErrorKind::usage,
-                "--profile is of points that are measured alone: leave it out with --duel, --tenant, --find-peak and --mlperf");
+                "--profile needs points that are measured alone: leave it out with --duel, --tenant, --find-peak and --mlperf");
   settings.strict = strict_;
+  if (!dry_run_) settings.busy = busy_words();
   settings.auto_repeats = length_.repeats_are_auto();
   if (settings.auto_repeats) settings.search_time = length_.budget();
   settings.own_study = study_name_.has_value();
@@ -230,7 +247,7 @@ void RunCommand::sort_words() {
     } else if (study_file_.empty()) {
       study_file_ = word;
     } else {
-      throw Error(ErrorKind::usage, fmt::format("'{}' is one study too many: each has a run of its own", word));
+      throw Error(ErrorKind::usage, fmt::format("unexpected second study '{}': run each study by itself", word));
     }
   }
   axes_.add_models(std::move(models));
@@ -249,8 +266,8 @@ int RunCommand::run() {
 
 // Of a study file: what is no search first, then each grid that is one, into the same Store.
 int RunCommand::run_parts(const Study& study, const RunSettings& settings) const {
-  if (profile_) throw Error(ErrorKind::usage, "--profile is for a study without find_peak, whose searches would be timed after it");
-  if (json_) throw Error(ErrorKind::usage, "--json tells of one search or of a grid: leave it out for a study with find_peak");
+  if (profile_) throw Error(ErrorKind::usage, "--profile does not work with find_peak in a study: leave one of them out");
+  if (json_) throw Error(ErrorKind::usage, "--json describes one search or one grid: leave it out for a study with find_peak");
   std::vector<std::pair<Study, RunSettings>> parts;
   Study rest = study;
   std::erase_if(rest.grids, [](const Grid& grid) { return grid.find_peak; });
@@ -278,7 +295,7 @@ int RunCommand::run_parts(const Study& study, const RunSettings& settings) const
 void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
   if (!find_peak_) {
     if (peak_from_ || peak_ratio_ || peak_interval_)
-      throw Error(ErrorKind::usage, "--peak-from, --peak-ratio and --peak-interval are of a peak search: add --find-peak");
+      throw Error(ErrorKind::usage, "--peak-from, --peak-ratio and --peak-interval go with a peak search: add --find-peak");
     return;
   }
   settings.peak = prepare_peak_search(study, peak_flags());
@@ -288,17 +305,8 @@ void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
 PeakFlags RunCommand::peak_flags() const {
   PeakFlags flags;
   flags.from = peak_from_;
-  if (peak_ratio_) {
-    const auto ratio = parse_fraction(*peak_ratio_);
-    if (!ratio) throw Error(ErrorKind::usage, fmt::format("--peak-ratio '{}' is no share such as 2% or 0.02", *peak_ratio_));
-    flags.ratio = *ratio;
-  }
-  if (peak_interval_) {
-    const auto interval = parse_fraction(*peak_interval_);
-    if (!interval || !(*interval > 0))
-      throw Error(ErrorKind::usage, fmt::format("--peak-interval '{}' is no share such as 3% or 0.03", *peak_interval_));
-    flags.interval = *interval;
-  }
+  if (peak_ratio_) flags.ratio = checked_positive_fraction(*peak_ratio_, "--peak-ratio", "2%");
+  if (peak_interval_) flags.interval = checked_positive_fraction(*peak_interval_, "--peak-interval", "3%");
   return flags;
 }
 
@@ -328,7 +336,7 @@ void RunCommand::take_profiles(const RunReport& report, const RunSettings& setti
   if (json_) return;
   fmt::print("{}{}; deepgap report shows them, deepgap export --profile writes them\n",
              count_of(static_cast<int64_t>(profiled.taken), "profile", "profiles"),
-             profiled.had > 0 ? fmt::format(", {} had one", count_of(static_cast<int64_t>(profiled.had), "point", "points")) : "");
+             profiled.had > 0 ? fmt::format(", {} had one already", count_of(static_cast<int64_t>(profiled.had), "point", "points")) : "");
 }
 
 // Windows of scenarios with a rate grow under a bound, those of slow queries until they have enough: only of a short one is it true.
@@ -347,11 +355,11 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   const std::string json = run_json(report, settings, code);
   json_ ? fmt::print("{}", json) : print_text(run_text(report, settings, terminal_columns(stdout), length_.shown_percentiles()));
   flush_standard_output();
-  if (mlperf_.is_scaled()) say(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
+  if (mlperf_.is_scaled()) say(stderr, "deepgap: note: runs with --scale are short and are not MLPerf results, whatever their verdict\n");
   if (length_.is_quick() && any_short_window(report))
-    say(stderr, "deepgap: note: --quick looks for half a second at least; what lasts for seconds may not be in its intervals\n");
+    say(stderr, "deepgap: note: --quick measures for at least half a second; its intervals may miss what lasts for seconds\n");
   print_ending(report, settings, json_);
-  if (!json_ && !settings.peak) print_text(winners_text(report));
+  if (!json_ && !settings.peak) print_text(winners_text(report, terminal_columns(stdout)));
   run_flags_.keep_json(json);  // last: where it cannot be written, the result is told all the same
   return code;
 }

@@ -83,14 +83,15 @@ void write_issued(const LoadgenSettings& settings, RowOutput& output) {
 class ScheduleCommand final : public Command {
  public:
   std::string name() const override { return "schedule"; }
-  std::string describe() const override { return "What an MLPerf run would issue, as LoadGen does to the last bit; runs nothing"; }
+  HelpPlace help_place() const override { return {CommandGroup::system, 6}; }
+  std::string describe() const override { return "Print the queries of an MLPerf run exactly as LoadGen issues them; measure nothing"; }
   std::string examples() const override { return "  deepgap schedule --settings run.json --mlperf v6.0 --limit 10\n"; }
   void declare(CLI::App& app) override {
     app.add_option("--settings", settings_, "Settings of the run, as JSON")->required()->type_name("RUN.json");
-    app.add_option("--mlperf", round_, "Take this round's official seeds and the rules of its LoadGen: v5.0, v5.1, v6.0, v6.1")
+    app.add_option("--mlperf", round_, "Apply the official seeds and the LoadGen rules of this round: v5.0, v5.1, v6.0, v6.1")
         ->type_name("ROUND");
-    app.add_option("--limit", limit_, "Write at most so many rows")->check(CLI::NonNegativeNumber)->type_name("N");
-    app.add_flag("--loaded-sets", loaded_sets_, "Write the lists of samples to be loaded instead");
+    app.add_option("--limit", limit_, "Write at most N rows")->check(CLI::NonNegativeNumber)->type_name("N");
+    app.add_flag("--loaded-sets", loaded_sets_, "Write the lists of samples to load instead");
   }
   int run() override {
     return work_confined({.subject = settings_, .cpu_seconds = 3600, .file_bytes = uint64_t{1} << 40}, [&] { return write(); });

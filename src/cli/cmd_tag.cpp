@@ -8,11 +8,13 @@ class TagCommand final : public RemarkCommand {
  public:
   TagCommand() : RemarkCommand(RemarkKind::tag) {}
   std::string name() const override { return "tag"; }
-  std::string describe() const override { return "Give records of a Store a name, by which they are selected; list and remove such names"; }
+  HelpPlace help_place() const override { return {CommandGroup::data, 5}; }
+  std::vector<std::string> common_flags() const override { return {"--remove", "--json", "--model", "--study", "--since", "--until"}; }
+  std::string describe() const override { return "Give records of a store a name to select them by; list and remove names"; }
   std::string examples() const override {
     return "  deepgap tag deepgap.db before-upgrade --until 2026-11-20\n"
            "  deepgap report deepgap.db --tag before-upgrade\n"
-           "  deepgap tag deepgap.db                                 what tags there are\n";
+           "  deepgap tag deepgap.db                                 list tags\n";
   }
 };
 

@@ -27,22 +27,24 @@ constexpr size_t fewest_runs = 10;  // of which anything can be told (stats/e_di
 class TrendCommand final : public Command {
  public:
   std::string name() const override { return "trend"; }
-  std::string describe() const override { return "Where results changed from run to run, on each machine"; }
+  HelpPlace help_place() const override { return {CommandGroup::compare, 2}; }
+  std::vector<std::string> common_flags() const override { return {"--control", "--metric", "--output", "--json"}; }
+  std::string describe() const override { return "Find changes of results from run to run on each machine"; }
   std::string examples() const override {
     return "  deepgap trend nights/*.db\n"
            "  deepgap trend nights.db --model resnet50 --control \"model=resnet50;backend=onnxruntime\"\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "Stores with many runs, or one Store for each")->type_name("STORE")->required();
-    app.add_option("--control", control_, "Results of the same runs that should not have changed: values are divided by theirs")
+    app.add_option("store", stores_, "Stores with many runs, or one store for each run")->type_name("STORE")->required();
+    app.add_option("--control", control_, "Divide by these results of the same runs, which should not have changed")
         ->type_name("SELECTION");
-    app.add_option("--metric", metric_, "What is followed: a column of the export")->type_name("METRIC")->capture_default_str();
-    app.add_option("--version-fact", version_, "The fact of the environment that is told beside the dates")
+    app.add_option("--metric", metric_, "Follow this column of the export")->type_name("METRIC")->capture_default_str();
+    app.add_option("--version-fact", version_, "Show this fact of the environment beside the dates")
         ->type_name("FACT")
         ->capture_default_str();
-    app.add_option("--format", format_, "text or json")->type_name("FORMAT")->capture_default_str();
-    app.add_flag("--json", json_, "The same as --format json");
-    app.add_option("-o,--output", output_, "Write a page with a picture of every series too")->type_name("FILE.html");
+    app.add_option("--format", format_, "Output format: text or json")->type_name("FORMAT")->capture_default_str();
+    app.add_flag("--json", json_, "Print JSON, as --format json does");
+    app.add_option("-o,--output", output_, "Also write an HTML page with a chart of every series")->type_name("FILE.html");
     which_.declare(app);
   }
   int run() override;
@@ -67,7 +69,7 @@ std::string run_text(const TrendRun& run) {
 
 // What was found, a line each.
 std::vector<std::string> found_lines(const TrendSeries& series, Better better) {
-  if (series.runs.size() < fewest_runs) return {fmt::format("too few runs to tell: it takes {}", fewest_runs)};
+  if (series.runs.size() < fewest_runs) return {fmt::format("too few runs: finding a change takes {}", fewest_runs)};
   if (series.changes.empty()) return {"no change found"};
   std::vector<std::string> lines;
   for (const TrendChange& change : series.changes)
@@ -97,7 +99,7 @@ void print_series(const std::vector<TrendSeries>& all, Better better) {
   std::string machine = "none yet";
   for (const TrendSeries& series : all) {
     const std::string where = where_of(series);
-    if (where != machine) print_text(fmt::format("{}:\n", where.empty() ? "a machine that was not told" : where));
+    if (where != machine) print_text(fmt::format("{}:\n", where.empty() ? "a machine without a recorded name" : where));
     machine = where;
     print_text(series_text(series, better));
   }
@@ -141,7 +143,8 @@ int TrendCommand::run() {
   if (format_ != "text" && format_ != "json") throw Error(ErrorKind::usage, unknown_name("format", format_, {"text", "json"}));
   check_page_path(output_, stores_);
   const Metric* metric = find_metric(metric_);
-  if (metric == nullptr) throw Error(ErrorKind::usage, fmt::format("'{}' is no metric; deepgap export STORE tells their columns", metric_));
+  if (metric == nullptr)
+    throw Error(ErrorKind::usage, fmt::format("'{}' is not a metric; deepgap export STORE lists them as columns", metric_));
   const Selection selection = which_.selection(), control(control_);
   TrendCollector collector(metric_, version_);
   bool any = selection.empty();

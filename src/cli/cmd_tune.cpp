@@ -1,5 +1,7 @@
 // `deepgap tune`: finds the configuration of a network that is the fastest here, or takes the most load under a bound.
 #include "base/console.h"
+#include "base/messages.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "cli/axis_flags.h"
 #include "cli/axis_values.h"
@@ -24,22 +26,27 @@ namespace {
 
 constexpr AxisFlag tune_flags[] = {
     {"-m,--model,--onnx", "model", "Zoo name (deepgap models) or ONNX file"},
-    {"-w,--weights", "weights", "seeded, a named set (imagenet), or a safetensors file"},
-    {"--dataset", "dataset", "seeded, zeros, pictures, crops, or a path"},
-    {"--bound", "bound", "Percentile of latency to hold: p99=15ms. Left out: the highest throughput is looked for"},
-    {"-e,--backend", "backend", "Engines to try"},
-    {"-d,--device", "device", "Devices to try: cpu, cuda:0"},
-    {"-p,--precision", "precision", "Precisions to try: fp32,int8"},
-    {"-t,--threads", "threads", "Of the engine; left out: the CPUs allowed here, and half of them where there are four or more"},
-    {"--streams", "streams", "Queries at a time; left out: 1, 2, 4, ... up to the threads"},
-    {"-b,--batch", "batch", "Samples a query; left out: 1,4,16, with a bound 1"},
-    {"--max-batch", "max_batch", "With a bound: samples that are joined to a batch at most; left out: 1,4,16"},
-    {"--max-delay", "max_delay", "With a bound: how long a query may wait for its batch; left out: 0 and a tenth of the bound"},
+    {"-w,--weights", "weights", "Weights: seeded, a named set (imagenet), or a safetensors file"},
+    {"--dataset", "dataset", "Dataset: seeded, zeros, pictures, crops, or a path"},
+    {"--bound,--slo", "bound", "Latency SLO to meet: p99=15ms [default: none; maximize throughput]"},
+    {"-e,--backend", "backend", "Engines to try [default: native]"},
+    {"-d,--device", "device", "Devices to try: cpu, cuda:0 [default: cpu]"},
+    {"-p,--precision", "precision", "Precisions to try: fp32,int8 [default: fp32]"},
+    {"-t,--threads", "threads", "Engine threads to try [default: all allowed CPUs; with four or more, also half of them]"},
+    {"--streams", "streams", "Concurrent queries to try [default: 1, 2, 4, ... up to the threads]"},
+    {"-b,--batch", "batch", "Samples a query to try [default: 1,4,16; with an SLO: 1]"},
+    {"--max-batch", "max_batch", "With an SLO: samples to join into one batch at most [default: 1,4,16]"},
+    {"--max-delay", "max_delay", "With an SLO: time that a query may wait for its batch [default: 0 and a tenth of the SLO]"},
 };
 
 class TuneCommand final : public Command {
  public:
   std::string name() const override { return "tune"; }
+  HelpPlace help_place() const override { return {CommandGroup::measure, 2}; }
+  std::vector<std::string> common_flags() const override {
+    return {"--slo",   "--backend", "--device",  "--precision", "--threads", "--streams",
+            "--batch", "--budget",  "--dry-run", "--store",     "--resume",  "--json"};
+  }
   std::string describe() const override { return "Find the best threads, streams and batches for a network on this machine"; }
   std::string examples() const override {
     return "  deepgap tune resnet50\n"
@@ -64,20 +71,26 @@ class TuneCommand final : public Command {
 
 void TuneCommand::declare(CLI::App& app) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  const std::string what = "What is tried", how = "How it is found", where = "Where and how it runs";
-  app.add_option("what", words_, "What --model takes: zoo names or ONNX files")->type_name("MODEL")->take_all();
+  const std::string what = "Configurations to try", how = "Search", where = "Execution and output";
+  app.add_option("what", words_, "Models, as for --model: zoo names or ONNX files")->type_name("MODEL")->take_all();
   axes_.declare(app, what, tune_flags);
-  app.add_option("--budget", budget_, "Longest search, with confirming the best")->group(how)->type_name("TIME")->capture_default_str();
-  app.add_option("--duration", duration_, "Of each run; left out: 2s, with a bound 10s")->group(how)->type_name("TIME");
-  app.add_option("--peak-ratio", ratio_, "With a bound: how near a peak is found")->group(how)->type_name("SHARE")->capture_default_str();
-  app.add_option("--seed", seed_, "Of the order of runs")->group(how)->type_name("N");
+  app.add_option("--budget", budget_, "Limit the whole search, including confirmation of the best")
+      ->group(how)
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--duration", duration_, "Length of each run [default: 2s; with an SLO: 10s]")->group(how)->type_name("TIME");
+  app.add_option("--peak-ratio", ratio_, "With an SLO: stop when the peak load is known this closely")
+      ->group(how)
+      ->type_name("SHARE")
+      ->capture_default_str();
+  app.add_option("--seed", seed_, "Seed for the order of runs [default: 1]")->group(how)->type_name("N");
   run_flags_.declare(app, where);
-  app.add_option("--study", study_, "Name of the study in the Records: --resume, report and export keep it apart")
+  app.add_option("--study", study_, "Name of the study in the records; --resume, report and export keep studies apart")
       ->group(where)
       ->type_name("NAME");
   app.add_flag("--dry-run", dry_run_, "List the configurations; measure nothing")->group(where);
-  app.add_flag("--json", json_, "The result as JSON, for programs")->group(where);
-  app.footer("docs/tune.md says how it decides.");
+  app.add_flag("--json", json_, "Print JSON")->group(where);
+  app.footer("A configuration counts as best only if its advantage is confirmed by repeated runs.");
 }
 
 TuneRequest TuneCommand::request(const RunSettings& settings) const {
@@ -85,17 +98,15 @@ TuneRequest TuneCommand::request(const RunSettings& settings) const {
   request.axes = axes_.axes();
   request.cpus = settings.cpus;
   if (duration_) request.window = duration_flag("--duration", *duration_);
-  if (request.window && *request.window <= 0) throw Error(ErrorKind::usage, "--duration: more than 0");
-  const auto ratio = parse_fraction(ratio_);
-  if (!ratio) throw Error(ErrorKind::usage, fmt::format("--peak-ratio '{}' is no share such as 5% or 0.05", ratio_));
-  request.peak_ratio = *ratio;
+  if (request.window && *request.window <= 0)
+    throw Error(ErrorKind::usage, "invalid value for --duration: expected a time above 0, such as 2s");
+  request.peak_ratio = checked_positive_fraction(ratio_, "--peak-ratio", "5%");
   return request;
 }
 
 int TuneCommand::run() {
   for (const std::string& word : words_) {
-    if (is_study_word(word))
-      throw Error(ErrorKind::usage, fmt::format("'{}' is a study, and its points are to be tuned: name a model", word));
+    if (is_study_word(word)) throw Error(ErrorKind::usage, fmt::format("'{}' is a study; tune takes a model", word));
   }
   axes_.add_models(words_);
   RunSettings settings = run_flags_.settings();
@@ -105,7 +116,8 @@ int TuneCommand::run() {
   settings.own_study = study_.has_value();
   tune.study.name = study_.value_or(tune.study.name);
   settings.search_time = std::chrono::nanoseconds(duration_flag("--budget", budget_));
-  if (*settings.search_time <= std::chrono::nanoseconds(0)) throw Error(ErrorKind::usage, "--budget: more than 0");
+  if (*settings.search_time <= std::chrono::nanoseconds(0))
+    throw Error(ErrorKind::usage, "invalid value for --budget: expected a time above 0, such as 10min");
   if (dry_run_) return dry_run(tune, settings);
   return print(tune, run_study(tune.study, settings), settings);
 }
@@ -146,12 +158,12 @@ int TuneCommand::dry_run(const TuneStudy& tune, const RunSettings& settings) con
   return exit_ok;
 }
 
-std::string number(double value) { return value >= 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.3g}", value); }
+std::string number(double value) { return number_text(value); }
 
 std::string verdict_of(const TuneStanding& standing, bool first) {
   if (!standing.confirmed) return "not confirmed";
   if (first) return "best";
-  return standing.tied ? "not told apart from the best" : "below the best";
+  return standing.tied ? "no significant difference from the best" : "below the best";
 }
 
 std::string finalists_table(const TuneStudy& tune, const TuneResult& result) {
@@ -162,7 +174,7 @@ std::string finalists_table(const TuneStudy& tune, const TuneResult& result) {
   }
   const bool peak = tune.order.peak.has_value();
   TextColumn value{peak ? tune.order.peak->axis.unit : "items/s", true, {}}, held{"held", true, {}};
-  TextColumn interval{peak ? "one step above" : "95 % interval", true, {}}, above{"held", true, {}}, runs{"runs", true, {}};
+  TextColumn interval{peak ? "one step above" : "95 % CI", true, {}}, above{"held", true, {}}, runs{"runs", true, {}};
   TextColumn verdict{"result", false, {}};
   for (const TunedPoint& tuned : result.finalists) {
     const TuneStanding& standing = tuned.standing;
@@ -172,34 +184,35 @@ std::string finalists_table(const TuneStudy& tune, const TuneResult& result) {
     runs.cells.push_back(std::to_string(standing.runs));
     std::string range;
     if (standing.interval)
-      range = peak ? number(standing.interval->high) : number(standing.interval->low) + ".." + number(standing.interval->high);
+      range = peak ? number(standing.interval->high) : number(standing.interval->low) + " to " + number(standing.interval->high);
     interval.cells.push_back(range);
     verdict.cells.push_back(verdict_of(standing, &tuned == &result.finalists.front()));
   }
   columns.push_back(value);
   for (const TextColumn& column : peak ? std::vector{held, interval, above} : std::vector{interval, runs}) columns.push_back(column);
   columns.push_back(verdict);
-  return fitted_table(columns, terminal_columns(stdout), {{"95 % interval"}, {"result", 20}, {"runs"}});
+  return fitted_table(columns, terminal_columns(stdout), {{"95 % CI"}, {"result", 20}, {"runs"}});
 }
 
 // What was found, in a line or two.
 std::string answer(const TuneStudy& tune, const TuneResult& result) {
   if (result.finalists.empty()) {
     const std::string what =
-        tune.order.peak ? tune.order.peak->bound + " is held by none of the configurations tried" : "no configuration ran";
-    return fmt::format("no answer: {}{}\n", what, result.reason.empty() ? "" : "; the last one: " + result.reason);
+        tune.order.peak ? tune.order.peak->bound + " is met by none of the configurations tried" : "no configuration ran";
+    return fmt::format("no answer: {}{}\n", what, result.reason.empty() ? "" : "; the last run: " + result.reason);
   }
   const TunedPoint& best = result.finalists.front();
   const std::string label = configuration_text(best.point, tune.varied);
-  if (!best.standing.confirmed) return fmt::format("not confirmed: {} did best so far; give more time (--budget)\n", label);
+  if (!best.standing.confirmed) return fmt::format("not confirmed: {} did best so far; give more time with --budget\n", label);
   std::string text = "best: " + label;
   if (tune.order.peak) {
     const PeakResult& peak = best.standing.peak;
-    text += fmt::format(": {} {} hold {} in {} of {} runs (with {:.0f} % confidence in at least half of all)", number(best.standing.value),
-                        tune.order.peak->axis.unit, tune.order.peak->bound, peak.held, peak.runs, 100 * peak.confidence());
+    text +=
+        fmt::format(": {} {} meet {} in {} of {} runs (with {:.0f} % confidence in at least half of all runs)", number(best.standing.value),
+                    tune.order.peak->axis.unit, tune.order.peak->bound, peak.held, peak.runs, 100 * peak.confidence());
   }
   const auto tied = std::count_if(result.finalists.begin(), result.finalists.end(), [](const TunedPoint& t) { return t.standing.tied; });
-  text += tied == 0 ? "\n" : fmt::format("; {} of the others cannot be told apart from it\n", tied);
+  text += tied == 0 ? "\n" : fmt::format("; {} other configurations show no significant difference\n", tied);
   return text + "use it: " + run_command_of(best.point) + "\n";
 }
 

@@ -1,8 +1,10 @@
 #include "cli/command_line.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 #include "build_state.h"
 #include "cli/axis_values.h"
+#include "cli/help_text.h"
 #include "cli/spellings.h"
 #include "record/point_command.h"
 
@@ -16,17 +18,7 @@
 namespace deepgap {
 namespace {
 
-constexpr size_t help_width = 100;
-
-constexpr const char* summary = "deepgap measures how fast deep-learning models run on this machine, explains why, and helps choose.";
-
-constexpr const char* examples =
-    "Examples:\n"
-    "  deepgap run resnet50                       a first result: the native engine, one picture at a time\n"
-    "  deepgap run net.onnx -e native,onnxruntime,openvino -b 1,8   three engines, two batches\n"
-    "  deepgap run studies/quickstart.toml        what a study file asks for\n"
-    "  deepgap report deepgap.db                  a page of what was measured\n"
-    "deepgap COMMAND --help says more of each.\n";
+constexpr const char* summary = "Measure, explain and choose how deep-learning models run";
 
 // "Could not convert: --repeats = x" is what CLI11 says of a flag that takes a number.
 std::string in_our_words(const std::string& message) {
@@ -34,7 +26,7 @@ std::string in_our_words(const std::string& message) {
   const auto at = message.find(middle);
   if (!message.starts_with(prefix) || at == std::string::npos) return message;
   const auto flag = message.substr(prefix.size(), at - prefix.size());
-  return fmt::format("{} '{}' is no number, or none that it can be", flag, message.substr(at + middle.size()));
+  return invalid_value(message.substr(at + middle.size()), flag, "a number in its range");
 }
 
 OwnFlags flags_of(const CLI::App& command) {
@@ -57,7 +49,7 @@ bool exists(const std::string& path) {
 // `deepgap resnet50` and `deepgap net.onnx` lack a word.
 std::string unknown_command(const std::string& word, const std::vector<std::string>& names) {
   if (exists(word) || is_study_word(word) || word.ends_with(".onnx") || is_zoo_name(word))
-    return fmt::format("'{}' is no command; to measure it: deepgap run {}", word, shell_quoted(word));
+    return fmt::format("unknown command '{}'; to measure it: deepgap run {}", word, shell_quoted(word));
   const auto near = nearest_name(word, names);
   return near ? fmt::format("unknown command '{}', did you mean '{}'?", word, *near)
               : fmt::format("unknown command '{}'; deepgap --help lists them", word);
@@ -69,7 +61,7 @@ std::string before_any_command(const std::string& flag) {
   if (flag == "-help") return "--help";
   if (flag == "-V" || flag == "-version") return "--version";
   throw Error(ErrorKind::usage,
-              fmt::format("'{}' stands before any command; deepgap --help lists the commands, and flags follow them", flag));
+              fmt::format("flag '{}' comes before the command; write flags after it (deepgap --help lists commands)", flag));
 }
 
 // `deepgap backends list` lists them, as `deepgap backends` does.
@@ -77,38 +69,11 @@ bool is_idle_word(const std::string& command, const std::vector<std::string>& ar
   return arguments.size() > 1 && arguments[1] == "list" && (command == "backends" || command == "devices" || command == "models");
 }
 
-// Where the description of a line of flags begins; 0: it is a paragraph.
-size_t description_column(const std::string& line) {
-  const size_t first = line.find_first_not_of(' ');
-  if (first == std::string::npos || first == 0) return 0;
-  if (first >= 24) return first;  // the line goes on one above it
-  const size_t gap = line.find("  ", first);
-  if (gap == std::string::npos) return first;
-  const size_t text = line.find_first_not_of(' ', gap);
-  return text > 46 ? first : text;  // npos is
-}
-
 }  // namespace
 
-std::string wrapped(const std::string& text, size_t width) {
-  std::string result;
-  for (std::string line : split(text, '\n')) {
-    const std::string indent(description_column(line), ' ');
-    while (line.size() > width) {
-      size_t cut = line.rfind(' ', width);
-      if (cut == std::string::npos || cut <= indent.size()) cut = line.find(' ', width);
-      if (cut == std::string::npos) break;  // one long word
-      result += line.substr(0, line.find_last_not_of(' ', cut) + 1) + "\n";
-      line = indent + line.substr(line.find_first_not_of(' ', cut));
-    }
-    result += line + "\n";
-  }
-  result.pop_back();  // split() told of an empty part behind the last line
-  for (size_t at = result.find("\n\n\n"); at != std::string::npos; at = result.find("\n\n\n")) result.erase(at, 1);
-  return result;
-}
-
 CommandLine::CommandLine(const std::vector<std::string>& arguments) : app_(summary, "deepgap") {
+  app_.set_help_flag("-h", "Show common flags");
+  app_.set_help_all_flag("--help", "Show all flags");
   app_.set_version_flag("--version", std::string("deepgap " DEEPGAP_VERSION));
   app_.require_subcommand(1);
   const auto& registry = Registry<Command>::instance();
@@ -131,14 +96,12 @@ std::vector<const CLI::App*> CommandLine::shown() const {
   return shown;
 }
 
-std::string CommandLine::help(const std::string& name) const {
-  if (name.empty()) return wrapped(app_.help() + "\n" + examples, help_width);
+std::string CommandLine::help(const std::string& name, bool complete) const {
+  if (name.empty()) return program_help(command_rows(*this));
   std::vector<std::string> names;
   for (const CLI::App* sub : shown()) {
     names.push_back(sub->get_name());
-    if (sub->get_name() != name) continue;
-    const std::string shown_examples = command(*sub).examples();
-    return wrapped(sub->help("deepgap") + (shown_examples.empty() ? "" : "\nExamples:\n" + shown_examples), help_width);
+    if (sub->get_name() == name) return command_help(command_row(*this, *sub), complete ? HelpLength::complete : HelpLength::common);
   }
   throw Error(ErrorKind::usage, unknown_name("command", name, names));
 }
@@ -187,8 +150,7 @@ void CommandLine::refuse_extras(const CLI::App& command) const {
   refuse_unknown_flag(command);
   const std::vector<std::string> extras = command.remaining();
   if (extras.empty()) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("'{}' is one word too many; deepgap {} --help says what it takes", extras.front(), command.get_name()));
+  throw Error(ErrorKind::usage, fmt::format("unexpected argument '{}'; see deepgap {} -h", extras.front(), command.get_name()));
 }
 
 Command* CommandLine::parse(const std::vector<std::string>& arguments) {
@@ -198,13 +160,16 @@ Command* CommandLine::parse(const std::vector<std::string>& arguments) {
   try {
     app_.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", help(asked(), false));
+    return nullptr;
+  } catch (const CLI::CallForAllHelp&) {
     fmt::print("{}", help(asked()));
     return nullptr;
   } catch (const CLI::CallForVersion& version) {
     fmt::print("{}\n", version.what());
     return nullptr;
   } catch (const CLI::ParseError& error) {
-    if (arguments.empty()) throw Error(ErrorKind::usage, "nothing is asked for; deepgap --help lists the commands");
+    if (arguments.empty()) throw Error(ErrorKind::usage, "missing command; deepgap --help lists the commands");
     // First, since the value of a flag that is none was counted with the words.
     for (const CLI::App* sub : app_.get_subcommands()) refuse_unknown_flag(*sub);
     const std::string command = asked().empty() ? "" : " " + asked();

@@ -28,8 +28,8 @@ class CommandLine {
   // Not the hidden ones, by name.
   std::vector<const CLI::App*> shown() const;
   const Command& command(const CLI::App& shown) const { return *commands_.at(&shown); }
-  // Of the program, or of one subcommand by name. At most 100 columns wide, with examples. Throws Error{usage} for an unknown name.
-  std::string help(const std::string& name = "") const;
+  // Of the program, or of one subcommand by name. Throws Error{usage} for an unknown name.
+  std::string help(const std::string& name = "", bool complete = true) const;
 
  private:
   std::vector<std::string> spelled(const std::vector<std::string>& arguments) const;
@@ -40,8 +40,5 @@ class CommandLine {
   CLI::App app_;
   std::map<const CLI::App*, std::unique_ptr<Command>> commands_;  // they hold the values that CLI11 parses into
 };
-
-// Lines longer than `width` go on below, under the description where they have one. Pure.
-std::string wrapped(const std::string& text, size_t width);
 
 }  // namespace deepgap

@@ -32,9 +32,48 @@ std::string verdict_text(const PointChange& change, const CompareSettings& setti
                                                           : count_of(static_cast<int64_t>(change.needs_repeats), "repeat", "repeats"));
 }
 
-std::string label_of(const PointChange& change, const PointLabels& labels) {
-  const std::string a = labels.of(*change.a), b = labels.of(*change.b);
-  return a == b ? a : fmt::format("{} against {}", b, a);
+struct RowLabel {
+  std::string common;      // what both sides are: "resnet50 · batch 1"
+  std::string difference;  // "onnxruntime against native"; empty where they are alike
+};
+
+RowLabel row_label(const PointChange& change, const PointLabels& labels) {
+  const std::string separator = " \u00b7 ";
+  const auto parts_of = [&](const std::string& label) {
+    std::vector<std::string> parts;
+    size_t begin = 0;
+    for (size_t at = label.find(separator); at != std::string::npos; at = label.find(separator, begin)) {
+      parts.push_back(label.substr(begin, at - begin));
+      begin = at + separator.size();
+    }
+    parts.push_back(label.substr(begin));
+    return parts;
+  };
+  const std::vector<std::string> a = parts_of(labels.of(*change.a)), b = parts_of(labels.of(*change.b));
+  const auto split_by = [](const std::vector<std::string>& from, const std::vector<std::string>& other, bool shared) {
+    std::vector<std::string> parts;
+    for (const std::string& part : from)
+      if ((std::find(other.begin(), other.end(), part) != other.end()) == shared) parts.push_back(part);
+    return parts;
+  };
+  const std::vector<std::string> only_a = split_by(a, b, false), only_b = split_by(b, a, false);
+  RowLabel label{join(split_by(a, b, true), separator), {}};
+  if (!only_a.empty() || !only_b.empty()) label.difference = fmt::format("{} against {}", join(only_b, separator), join(only_a, separator));
+  return label;
+}
+
+// A difference that all rows have is in the titles of the columns.
+std::vector<std::string> row_labels(const ResultsComparison& comparison, const PointLabels& labels) {
+  std::vector<RowLabel> rows;
+  for (const PointChange& change : comparison.points) rows.push_back(row_label(change, labels));
+  const bool all_alike = std::all_of(rows.begin(), rows.end(),
+                                     [&](const RowLabel& row) { return row.difference == rows.front().difference && !row.common.empty(); });
+  std::vector<std::string> texts;
+  for (const RowLabel& row : rows) {
+    const bool shows = !row.difference.empty() && !all_alike;
+    texts.push_back(!shows ? row.common : row.common.empty() ? row.difference : fmt::format("{} ({})", row.common, row.difference));
+  }
+  return texts;
 }
 
 // "a; b; c and 4 more": labels have commas of their own.
@@ -154,10 +193,10 @@ std::string comparison_text(const ResultsComparison& comparison, const CompareSe
                             size_t width) {
   std::string text;
   const PointLabels labels = labels_of(comparison);
-  for (const std::string& note : notes(comparison, settings, sides, labels)) text += "note: " + note + "\n";
-  TextColumn what{"point", false, {}}, a{sides.a, true, {}}, b{sides.b, true, {}}, ratio{"ratio", true, {}}, verdict{"verdict", false, {}};
+  for (const std::string& note : notes(comparison, settings, sides, labels)) text += wrapped_lines("note: " + note + "\n", width);
+  TextColumn what{"point", false, row_labels(comparison, labels)}, a{sides.a, true, {}}, b{sides.b, true, {}}, ratio{"ratio", true, {}},
+      verdict{"verdict", false, {}};
   for (const PointChange& change : comparison.points) {
-    what.cells.push_back(label_of(change, labels));
     a.cells.push_back(value_text(*change.a, settings.metric));
     b.cells.push_back(value_text(*change.b, settings.metric));
     ratio.cells.push_back(ratio_text(change));
@@ -173,8 +212,10 @@ std::string comparison_markdown(const ResultsComparison& comparison, const Compa
   std::string text = fmt::format("**{}, {} against {}**: {}\n\n| point | {} | {} | ratio | verdict |\n| --- | ---: | ---: | ---: | --- |\n",
                                  settings.metric, sides.b, sides.a, counts_text(comparison, settings), sides.a, sides.b);
   const PointLabels labels = labels_of(comparison);
-  for (const PointChange& change : comparison.points) {
-    text += fmt::format("| {} | {} | {} | {} | {} |\n", label_of(change, labels), value_text(*change.a, settings.metric),
+  const std::vector<std::string> rows = row_labels(comparison, labels);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const PointChange& change = comparison.points[i];
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", rows[i], value_text(*change.a, settings.metric),
                         value_text(*change.b, settings.metric), ratio_text(change), verdict_text(change, settings));
   }
   for (const std::string& note : notes(comparison, settings, sides, labels)) text += "\n- " + note;
@@ -190,8 +231,10 @@ ComparedStores compared_stores(const ResultsComparison& comparison, const Compar
                           counts_text(comparison, settings),
                           {},
                           notes(comparison, settings, sides, labels)};
-  for (const PointChange& change : comparison.points) {
-    ComparedPoint point{{label_of(change, labels), change.comparison.ratio, {}, {}, change.change == Change::unknown, {}},
+  const std::vector<std::string> rows = row_labels(comparison, labels);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const PointChange& change = comparison.points[i];
+    ComparedPoint point{{rows[i], change.comparison.ratio, {}, {}, change.change == Change::unknown, {}},
                         value_text(*change.a, settings.metric),
                         value_text(*change.b, settings.metric),
                         ratio_text(change),

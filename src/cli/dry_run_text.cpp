@@ -27,7 +27,7 @@ std::string fate_of(const PlannedPoint& planned) {
   } else if (planned.repeats > 1) {
     fate = fmt::format("{} repeats, {}", planned.repeats, fate);
   }
-  return planned.done_before > 0 ? fmt::format("{} in the Store already, {}", planned.done_before, fate) : fate;
+  return planned.done_before > 0 ? fmt::format("{} already in the store, {}", planned.done_before, fate) : fate;
 }
 
 nlohmann::json point_json(const PlannedPoint& planned) {
@@ -56,7 +56,7 @@ std::string dry_run_text(const DryRun& plan) {
     records += planned.repeats - planned.done_before;
     text += fmt::format("{}: {}\n", point_label(planned.point), fate_of(planned));
   }
-  return text + fmt::format("{}, {} to make, {} refused, {} skipped; {}\n",
+  return text + fmt::format("{}, {} to measure, {} refused, {} skipped; {}\n",
                             count_of(static_cast<int64_t>(plan.points.size()), "point", "points"), count_of(records, "record", "records"),
                             refused, skipped, plan.time.is_known() ? time_text(plan.time) : "nothing to measure");
 }

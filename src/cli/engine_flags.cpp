@@ -28,7 +28,8 @@ std::map<std::string, std::string> named_values(const std::string& flag, const s
   std::map<std::string, std::string> values;
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) throw Error(ErrorKind::usage, fmt::format("{} '{}' is not NAME=VALUE", flag, text));
+    if (equals == std::string::npos || equals == 0)
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{1}' for {0}: expected NAME=VALUE", flag, text));
     values[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return values;
@@ -43,21 +44,25 @@ void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
   request.backend = "native";
   request.threads = 0;
   app.add_option("model", request.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
-  app.add_option("-e,--backend", request.backend, "Engine (deepgap backends); left out: native")->type_name("NAME");
-  app.add_option("-d,--device", device_, "cpu, cuda:0, ...; left out: cpu")->type_name("NAME");
-  app.add_option("-p,--precision", precision_, "fp32, bf16, ...; left out: fp32")->type_name("NAME");
-  app.add_option("-t,--threads", request.threads, "Of the engine; left out: the CPUs allowed here")->type_name("N");
-  app.add_option("--option", options_, "Option of the engine: name=value")->type_name("NAME=VALUE")->take_all()->allow_extra_args(false);
-  app.add_option("--isa", isa_, "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx")
+  app.add_option("-e,--backend", request.backend, "Engine (see deepgap backends) [default: native]")->type_name("NAME");
+  app.add_option("-d,--device", device_, "Device: cpu, cuda:0 ... [default: cpu]")->type_name("NAME");
+  app.add_option("-p,--precision", precision_, "Precision: fp32, bf16 ... [default: fp32]")->type_name("NAME");
+  app.add_option("-t,--threads", request.threads, "Engine threads [default: all allowed CPUs]")->type_name("N");
+  app.add_option("--option", options_, "Set an option of the engine: NAME=VALUE")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--isa", isa_, "Newest instruction set that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx")
       ->type_name("NAME");
-  app.add_option("--dataset", request.dataset, "seeded, zeros, pictures, crops, a folder or a file; left out: seeded")
+  app.add_option("--dataset", request.dataset, "Dataset: seeded, zeros, pictures, crops, a folder or a file [default: seeded]")
       ->type_name("NAME|PATH");
-  app.add_option("-w,--weights", request.model.weights, "seeded, a named set (imagenet), or a safetensors file")->type_name("NAME|FILE");
-  app.add_option("--shape", shapes_, "Sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
+  app.add_option("-w,--weights", request.model.weights, "Weights: seeded, a named set (imagenet), or a safetensors file")
+      ->type_name("NAME|FILE");
+  app.add_option("--shape", shapes_, "Set sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
   app.add_option("--input", inputs_, input_flag_describe)->type_name("NAME=NUMBERS")->take_all()->allow_extra_args(false);
-  app.add_option("--quantize", quantize_, "How an FP32 model is quantized for int8: method=entropy (deepgap quantize --help)")
+  app.add_option("--quantize", quantize_, "Set how an FP32 model is quantized for int8: method=entropy (see deepgap quantize --help)")
       ->type_name("NAME=VALUE");
-  app.add_option("--cache", cache_, "Folder that keeps what is made once: weights, quantized models, ceilings")->type_name("DIR");
+  app.add_option("--cache", cache_, "Keep weights, quantized models and measured peaks in this folder")->type_name("DIR");
 }
 
 void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) const {
@@ -68,7 +73,8 @@ void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) 
   require_backend_name(request.backend);
   if (!precision_.empty()) request.precision = precision_named(usual_name("precision", precision_));
   const auto device = device_from(device_.empty() ? "cpu" : usual_name("device", device_));
-  if (!device) throw Error(ErrorKind::usage, fmt::format("--device '{}' is no device: cpu, cuda:0 or the like", device_));
+  if (!device)
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --device: expected a device such as cpu or cuda:0", device_));
   if (is_remote(*device)) throw Error(ErrorKind::usage, fmt::format("--device {} is a server{}", device_, of_server));
   request.device = *device;
   request.threads = threads_or_all(request.threads);
@@ -78,12 +84,12 @@ void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) 
   request.quantize = quantize_settings(named_values("--quantize", quantize_), "--quantize ");
   request.options = named_values("--option", options_);
   if (isa_.empty()) return;
-  if (request.backend != "native") throw Error(ErrorKind::usage, fmt::format("--isa is for --backend native, not {}", request.backend));
+  if (request.backend != "native") throw Error(ErrorKind::usage, fmt::format("--isa goes with --backend native, not {}", request.backend));
   request.options["isa"] = isa_;
 }
 
 int threads_or_all(int threads) {
-  if (threads < 0 || threads > 4096) throw Error(ErrorKind::usage, "--threads must be 1 to 4096");
+  if (threads < 0 || threads > 4096) throw Error(ErrorKind::usage, "invalid value for --threads: expected a number from 1 to 4096");
   return threads == 0 ? static_cast<int>(allowed_cpus().size()) : threads;
 }
 

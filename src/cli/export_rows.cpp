@@ -126,7 +126,7 @@ class Supplement {
   void tell() const {
     for (const std::string& note : unpriced_) say(stderr, fmt::format("deepgap: note: {}\n", printable(note)));
     if (without_ > 0)
-      say(stderr, fmt::format("deepgap: note: {} have not every percentile asked for: their timings are not in the Store\n",
+      say(stderr, fmt::format("deepgap: note: {} lack some of these percentiles, because their timings are not in the store\n",
                               count_of(without_, "record", "records")));
   }
 

@@ -53,6 +53,9 @@ FlagRow row_of(const std::string& command, const CLI::Option& option, const Name
   for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
   row.group = option.get_group();
   row.describe = option.get_description();
+  row.required = option.get_required();
+  row.several = option.get_items_expected_max() > 1;
+  if (row.describe.find("[default:") == std::string::npos) row.default_value = option.get_default_str();
   if (option.get_items_expected_max() == 0) return row;
   row.value = option.get_type_name();
   row.choices = row.names.empty() ? choices_of_word(command, option.get_name(), commands) : choices_of(row);
@@ -62,15 +65,26 @@ FlagRow row_of(const std::string& command, const CLI::Option& option, const Name
 
 }  // namespace
 
-std::vector<CommandRow> command_rows(const CommandLine& line) {
+CommandRow command_row(const CommandLine& line, const CLI::App& shown) {
   Names commands;
   for (const CLI::App* sub : line.shown()) commands.push_back(sub->get_name());
-  std::vector<CommandRow> rows;
-  for (const CLI::App* sub : line.shown()) {
-    CommandRow row{sub->get_name(), sub->get_description(), line.command(*sub).examples(), sub->get_footer(), {}};
-    for (const CLI::Option* option : sub->get_options()) row.flags.push_back(row_of(row.name, *option, commands));
-    rows.push_back(std::move(row));
+  const Command& command = line.command(shown);
+  CommandRow row{shown.get_name(), shown.get_description(), command.examples(), shown.get_footer(), {}, command.help_place()};
+  const Names common = command.common_flags();
+  for (const CLI::Option* option : shown.get_options()) {
+    row.flags.push_back(row_of(row.name, *option, commands));
+    FlagRow& flag = row.flags.back();
+    flag.common = std::any_of(common.begin(), common.end(), [&](const std::string& name) { return named(flag, name.c_str()); });
   }
+  // What CLI11 puts first, and people look for last.
+  std::stable_partition(row.flags.begin(), row.flags.end(),
+                        [](const FlagRow& flag) { return !named(flag, "-h") && !named(flag, "--help"); });
+  return row;
+}
+
+std::vector<CommandRow> command_rows(const CommandLine& line) {
+  std::vector<CommandRow> rows;
+  for (const CLI::App* sub : line.shown()) rows.push_back(command_row(line, *sub));
   return rows;
 }
 

@@ -62,8 +62,8 @@ TEST(AxisFlags, ShapesAreOneValue) {
 }
 
 TEST(AxisFlags, WhatIsWrongNamesTheFlag) {
-  EXPECT_THAT(error_of([] { axes_of({"--axis", "batch"}); }), HasSubstr("--axis 'batch' is not name=list"));
-  EXPECT_THAT(error_of([] { axes_of({"--axis", "=1"}); }), HasSubstr("is not name=list"));
+  EXPECT_THAT(error_of([] { axes_of({"--axis", "batch"}); }), HasSubstr("invalid value 'batch' for --axis: expected NAME=LIST"));
+  EXPECT_THAT(error_of([] { axes_of({"--axis", "=1"}); }), HasSubstr("expected NAME=LIST"));
   EXPECT_THAT(error_of([] { axes_of({"-b", "1..x"}); }), HasSubstr("--batch"));
   EXPECT_THAT(error_of([] { axes_of({"-b", ""}); }), HasSubstr("--batch")) << "an empty text is not no flag";
 }
@@ -90,8 +90,11 @@ TEST(RunFlags, BecomeSettings) {
 }
 
 TEST(RunFlags, WhatIsWrongNamesTheFlag) {
-  EXPECT_EQ(error_of([] { settings_of({"--timeout", "soon"}); }), "--timeout 'soon' is no time such as 500ms, 8s or 2m");
-  EXPECT_EQ(error_of([] { settings_of({"--timeout", "10ms"}); }), "--timeout: at least 1s");
+  EXPECT_EQ(error_of([] {
+              settings_of({"--timeout", "soon"});
+            }),
+            "invalid value 'soon' for --timeout: expected a time such as 500ms, 8s or 2m");
+  EXPECT_EQ(error_of([] { settings_of({"--timeout", "10ms"}); }), "invalid value for --timeout: expected at least 1s");
   EXPECT_THAT(error_of([] { settings_of({"-q", "-v"}); }), HasSubstr("--quiet and --verbose"));
 }
 
@@ -131,9 +134,9 @@ TEST(Selection, SaysWhichConditionLeavesNothing) {
   b.point.batch = 8;
   EXPECT_EQ(why_none(Selection("batch=8;model=resnet5"), {a, b}), "unknown model 'resnet5', did you mean 'resnet50'?");
   EXPECT_EQ(why_none(Selection("batch=7"), {a, b}), "unknown batch '7'; known: 1, 8");
-  EXPECT_EQ(why_none(Selection("model=resnet50;batch=8"), {a, b}), "no record is of model=resnet50 and batch=8 together");
-  EXPECT_EQ(why_none(Selection("tag=good"), {a, b}), "no record has a tag, so none is of tag=good");
-  EXPECT_EQ(why_none(Selection("tag=good"), {}), "no records yet");
+  EXPECT_EQ(why_none(Selection("model=resnet50;batch=8"), {a, b}), "no record has model=resnet50 and batch=8 together");
+  EXPECT_EQ(why_none(Selection("tag=good"), {a, b}), "no record has a tag, so none has tag=good");
+  EXPECT_EQ(why_none(Selection("tag=good"), {}), "there are no records yet");
   Selection late;
   late.since(a.started_unix_ns * 2, "2060-01-01");
   EXPECT_THAT(why_none(late, {a, b}), HasSubstr("no record since 2060-01-01: they are from 2026-"));
@@ -168,10 +171,13 @@ TEST(SelectionFlags, WhatIsWrongNamesTheFlag) {
   EXPECT_THAT(error_of([] { selection_of({"--outcome", "okay"}); }), HasSubstr("unknown outcome 'okay'; known: ok, refused"));
   EXPECT_THAT(error_of([] { selection_of({"--verdict", "good"}); }), HasSubstr("unknown verdict 'good'"));
   EXPECT_THAT(error_of([] { selection_of({"--batch", "1..x"}); }), HasSubstr("--batch"));
-  EXPECT_THAT(error_of([] { selection_of({"--study", "a,,b"}); }), HasSubstr("--study 'a,,b' is no list of values"));
+  EXPECT_THAT(error_of([] {
+                selection_of({"--study", "a,,b"});
+              }),
+              HasSubstr("invalid value 'a,,b' for --study: expected a list of values"));
   for (const char* time : {"yesterday", "2026-13-01", "2026-02-30", "2026-11-23T", "2026-11-23T24:00", "2026-11-23T1:5", "26-11-23",
                            "2026-11-23x10:00", "2300-01-01"})
-    EXPECT_THAT(error_of([&] { selection_of({"--since", time}); }), HasSubstr("is no time such as")) << time;
+    EXPECT_THAT(error_of([&] { selection_of({"--since", time}); }), HasSubstr("expected a time such as")) << time;
 }
 
 TEST(SelectionFlags, TimesAreUtc) {
@@ -183,8 +189,8 @@ TEST(SelectionFlags, TimesAreUtc) {
 }
 
 TEST(Selection, WhatIsNoSelectionIsSaid) {
-  EXPECT_THAT(error_of([] { Selection("native"); }), HasSubstr("'native' is no key=value"));
-  EXPECT_THAT(error_of([] { Selection("=native"); }), HasSubstr("is no key=value"));
+  EXPECT_THAT(error_of([] { Selection("native"); }), HasSubstr("'native' is not KEY=VALUE"));
+  EXPECT_THAT(error_of([] { Selection("=native"); }), HasSubstr("is not KEY=VALUE"));
   EXPECT_THAT(error_of([] { Selection("Back end=native"); }), HasSubstr("is neither a column of deepgap export nor an option"));
 }
 

@@ -46,9 +46,9 @@ std::string kind_text(const Fleet& fleet, const Lot& lot) {
 std::string status_line(const Fleet& fleet, const FleetStatus& status) {
   std::string line = fmt::format("{} of {} tasks done", status.done, fleet.tasks.size());
   if (status.running > 0) line += fmt::format(", {} run", status.running);
-  if (status.waiting > 0) line += fmt::format(", {} wait", status.waiting);
+  if (status.waiting > 0) line += fmt::format(", {} waiting", status.waiting);
   if (status.held > 0) line += fmt::format(", {} are held", status.held);
-  if (!status.missing.empty()) line += fmt::format(", {} in nobody's hands", status.missing.size());
+  if (!status.missing.empty()) line += fmt::format(", {} lost", status.missing.size());
   return line + fmt::format("; {} of {} records measured", std::min(status.records, fleet.records()), fleet.records());
 }
 
@@ -74,7 +74,7 @@ std::string plan_text(const PlannedFleet& planned, const Prices& prices) {
                       : fmt::format(", at least {:.2f} {} ({} has no price of some kinds)", amount, prices.currency, prices.label);
   text += "\n";
   if (planned.common > 0)
-    text += fmt::format("{} of the records are of a point that every task measures, by which nodes are compared (--common-runs 0: none)\n",
+    text += fmt::format("{} of the records measure a point that every task repeats, to compare nodes (--common-runs 0: none)\n",
                         planned.common);
   return text;
 }
@@ -124,7 +124,7 @@ std::string status_json(const Fleet& fleet, const FleetStatus& status, const std
 std::string gathered_text(const Fleet& fleet, const FleetStatus& status, const Gathered& gathered, const std::string& store) {
   std::string text = fmt::format("{} of {} records are in {}", gathered.there, gathered.planned, store);
   if (gathered.merge.doubled > 0)
-    text += fmt::format("; {} measured again elsewhere were left out, each told by the one that is there (fact merge.left_out)",
+    text += fmt::format("; {} measured again elsewhere were left out, each named by the kept record (fact merge.left_out)",
                         gathered.merge.doubled);
   text += "\n";
   for (const std::string& note : gathered.notes) text += "note: " + printable(note) + "\n";

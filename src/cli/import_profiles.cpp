@@ -20,16 +20,14 @@ std::string text_of(const nlohmann::json& object, const char* key) {
 std::map<std::string, std::string> read_exported_profiles(const std::string& text, const std::string& path) {
   const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
   if (!list.is_array())
-    throw Error(ErrorKind::input, fmt::format("{}: no exported profiles: deepgap export --profile --output NAME.json writes them", path));
+    throw Error(ErrorKind::input, fmt::format("{}: not exported profiles; deepgap export --profile --output NAME.json writes them", path));
   std::map<std::string, std::string> profiles;
   int number = 0;
   for (const nlohmann::json& each : list) {
     ++number;
     const std::string record_id = each.is_object() ? text_of(each, "record_id") : std::string();
     if (record_id.empty() || !each.contains("kept"))
-      throw Error(
-          ErrorKind::input,
-          fmt::format("{}: profile {} does not say whose it is, or has no 'kept': an older export has not all of it", path, number));
+      throw Error(ErrorKind::input, fmt::format("{}: profile {} lacks its record or 'kept': an older export is incomplete", path, number));
     std::string kept = each.at("kept").dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     try {
       parse_stored_profile(kept);

@@ -121,12 +121,9 @@ ShownCeilings found_or_measured(const std::optional<json>& who, const std::strin
 
 ShownCeilings gpu_ceilings(const DeviceId& device, const std::string& cache_dir, bool fresh) {
   try {
-    return found_or_measured(gpu_identity(device), cache_dir, fresh,
-                             {gpu_child_command,
-                              fmt::format("measuring the ceilings of {}", device_name(device)),
-                              {{"device", device.index}},
-                              {},
-                              gpu_patience});
+    return found_or_measured(
+        gpu_identity(device), cache_dir, fresh,
+        {gpu_child_command, fmt::format("measuring the peaks of {}", device_name(device)), {{"device", device.index}}, {}, gpu_patience});
   } catch (const Error& error) {
     if (fresh) throw;
     return {{}, false, error.what()};
@@ -147,11 +144,11 @@ ShownCeilings machine_ceilings(const CeilingsOf& whose, const Facts& environment
   if (whose.device.kind == "cuda") return gpu_ceilings(whose.device, cache_dir, fresh);
   if (whose.device.kind != "cpu") {
     const std::string name = device_name(whose.device);
-    if (fresh) throw Error(ErrorKind::usage, fmt::format("--fresh-ceilings is for CPUs and CUDA devices: none are measured of {}", name));
-    return {{}, false, fmt::format("those of {} are not measured, and the CPU's say nothing about it", name)};
+    if (fresh) throw Error(ErrorKind::usage, fmt::format("--fresh-ceilings works for CPUs and CUDA devices, not for {}", name));
+    return {{}, false, fmt::format("the peaks of {} are not measured, and the CPU's do not apply to it", name)};
   }
   return found_or_measured(identity(whose, environment), cache_dir, fresh,
-                           {child_command, "measuring the ceilings", ceilings_request_to_json(request_for(whose.threads, environment))});
+                           {child_command, "measuring the peaks", ceilings_request_to_json(request_for(whose.threads, environment))});
 }
 
 }  // namespace deepgap

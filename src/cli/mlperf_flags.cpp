@@ -29,7 +29,7 @@ std::string one_of(const AxisFlags& given, const std::string& file, const char* 
   const std::string text = given.text(axis);
   const auto values = text.empty() ? std::vector<std::string>() : parse_axis_values(text, axis);
   if (values.size() == 1) return values[0];
-  throw Error(ErrorKind::usage, fmt::format("{} is read for one run: give one --mlperf, one --model and one --scenario", file));
+  throw Error(ErrorKind::usage, fmt::format("{} applies to one run: give one --mlperf, one --model and one --scenario", file));
 }
 
 std::map<std::string, std::string> options_of_audit_file(const std::string& path, const AxisFlags& given, const std::vector<Axis>& axes) {
@@ -48,18 +48,16 @@ bool is_mlperf(const Grid& grid) { return find_axis(grid.axes, "mlperf") != null
 }  // namespace
 
 void MlperfFlags::declare(CLI::App& app, const std::string& what, const std::string& where) {
-  app.add_option("--scale", scale_, "Times and counts of MLPerf runs times this: short, and no MLPerf result")
+  app.add_option("--scale", scale_, "Multiply times and counts of MLPerf runs by this. Short runs are not MLPerf results")
       ->group(what)
       ->type_name("1%");
   app.add_option("--user-conf", user_conf_, "LoadGen's user.conf for an MLPerf run of one model and scenario")
       ->group(what)
       ->type_name("FILE");
-  app.add_option("--mlperf-conf", mlperf_conf_, "LoadGen's mlperf.conf; left out: the round's rules as deepgap knows them")
-      ->group(what)
-      ->type_name("FILE");
-  app.add_option("--audit-conf", audit_conf_, "LoadGen's audit.config, which holds before everything else")->group(what)->type_name("FILE");
-  app.add_option("--mlperf-log", log_, "LoadGen's log files of MLPerf runs go here")->group(where)->type_name("DIR");
-  app.add_flag("--mlperf-trace", trace_, "mlperf_log_trace.json among them")->group(where);
+  app.add_option("--mlperf-conf", mlperf_conf_, "LoadGen's mlperf.conf [default: the rules of the round]")->group(what)->type_name("FILE");
+  app.add_option("--audit-conf", audit_conf_, "LoadGen's audit.config, which overrides everything else")->group(what)->type_name("FILE");
+  app.add_option("--mlperf-log", log_, "Write LoadGen's log files of MLPerf runs to this folder")->group(where)->type_name("DIR");
+  app.add_flag("--mlperf-trace", trace_, "Also write mlperf_log_trace.json")->group(where);
 }
 
 void MlperfFlags::add_conf_files(const AxisFlags& given, Overrides& overrides) const {
@@ -82,7 +80,8 @@ void MlperfFlags::apply_scale(Study& study) const {
   if (!is_scaled()) return;
   const auto share = parse_fraction(scale_);
   if (!share || !(*share > 0 && *share <= 1))
-    throw Error(ErrorKind::usage, fmt::format("--scale '{}' is no share such as 1% or 0.01", scale_));
+    throw Error(ErrorKind::usage,
+                fmt::format("invalid value '{}' for --scale: expected a percentage or fraction such as 1% or 0.01", scale_));
   bool any = false;
   for (Grid& grid : study.grids) {
     const bool mlperf = is_mlperf(grid);
@@ -93,7 +92,7 @@ void MlperfFlags::apply_scale(Study& study) const {
       grid.stopping.duration = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(static_cast<double>(*grid.stopping.duration) * *share));
     }
   }
-  if (!any) throw Error(ErrorKind::usage, "--scale is for MLPerf runs: add --mlperf ROUND");
+  if (!any) throw Error(ErrorKind::usage, "--scale goes with MLPerf runs: add --mlperf ROUND");
 }
 
 void MlperfFlags::set_logs(RunSettings& settings) const {
@@ -106,7 +105,7 @@ void MlperfFlags::set_logs(RunSettings& settings) const {
 void MlperfFlags::check_log_folder(const Study& study, bool resumes) const {
   if (log_.empty()) return;
   if (std::none_of(study.grids.begin(), study.grids.end(), is_mlperf))
-    throw Error(ErrorKind::usage, "--mlperf-log is for MLPerf runs: add --mlperf ROUND, or leave it out");
+    throw Error(ErrorKind::usage, "--mlperf-log goes with MLPerf runs: add --mlperf ROUND, or leave it out");
   if (!resumes && std::filesystem::exists(log_ + "/mlperf_log_summary.txt"))
     throw Error(ErrorKind::usage,
                 fmt::format("--mlperf-log {} has the logs of an earlier run, which would be lost: name another folder", log_));

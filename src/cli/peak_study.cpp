@@ -23,7 +23,7 @@ constexpr Nanoseconds default_window = 10'000'000'000;
 const std::string& only_value(const Grid& grid, const std::string& axis, const std::string& example) {
   const Axis* found = find_axis(grid.axes, axis);
   if (found == nullptr) fail(fmt::format("needs --{}: give one such as --{} {}", axis, axis, example));
-  if (found->values.size() != 1) fail(fmt::format("searches under one {}: {} are given", axis, found->values.size()));
+  if (found->values.size() != 1) fail(fmt::format("searches with one {}: {} are given", axis, found->values.size()));
   return found->values.front();
 }
 
@@ -31,7 +31,7 @@ LoadAxis axis_of(const std::string& scenario) {
   if (const auto axis = load_axis(scenario)) return *axis;
   std::vector<std::string> others = Registry<Scenario>::instance().names();
   std::erase_if(others, [](const std::string& name) { return !load_axis(name); });
-  fail(fmt::format("has no load to choose in scenario {}; it is for {}", scenario, join(others, ", ")));
+  fail(fmt::format("has no load to vary in scenario {}; use {}", scenario, join(others, ", ")));
 }
 
 // The window of each run. Rules that look at the numbers end runs at different lengths, so that verdicts could not be compared.
@@ -47,7 +47,7 @@ void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound&
   settings.interval = flags.interval;
   settings.allowed_share = 1 - bound.percent / 100;
   settings.whole = axis.name != "rate";
-  if (settings.whole && flags.interval > 0) fail(fmt::format("finds whole numbers of {}: --peak-interval is of rates", axis.unit));
+  if (settings.whole && flags.interval > 0) fail(fmt::format("finds whole numbers of {}: --peak-interval applies to rates", axis.unit));
   if (settings.whole) {
     settings.most = axis.name == "batch" ? 65'536 : 1'000'000;
     if (axis.name == "batch") settings.lowest = 2;  // multi-stream is of several samples
@@ -58,21 +58,21 @@ void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound&
   if (settings.whole && settings.from != std::floor(settings.from))
     fail(fmt::format("searches whole numbers of {}: --peak-from", axis.unit));
   if (!(settings.from >= settings.lowest && settings.from <= settings.most)) {
-    fail(fmt::format("from {:.6g} {}: a window of {} tells about loads from {:.6g} to {:.6g}; change --peak-from or --duration",
-                     settings.from, axis.unit, format_duration(window), settings.lowest, settings.most));
+    fail(fmt::format("from {:.6g} {}: a window of {} can test loads from {:.6g} to {:.6g}; change --peak-from or --duration", settings.from,
+                     axis.unit, format_duration(window), settings.lowest, settings.most));
   }
 }
 
 PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
-  if (!grid.tenants.empty()) fail("is for one model at a time: leave out the tenants");
+  if (!grid.tenants.empty()) fail("tests one model at a time: leave out the tenants");
   PeakOrder order;
   order.axis = axis_of(only_value(grid, "scenario", "server"));
   const LatencyBound bound = parse_latency_bound(only_value(grid, "bound", "p99=15ms"));
   if (find_axis(grid.axes, order.axis.name) != nullptr)
-    fail(fmt::format("chooses {} itself: leave it out; --peak-from says where to begin", order.axis.name));
-  if (find_axis(grid.axes, "mlperf") != nullptr) fail("is not for MLPerf runs: leave out --mlperf");
+    fail(fmt::format("chooses {} itself: leave it out; --peak-from sets the start", order.axis.name));
+  if (find_axis(grid.axes, "mlperf") != nullptr) fail("does not work for MLPerf runs: leave out --mlperf");
   if (!grid.own_repeats && !grid.place.empty()) grid.repeats = 1;  // those of a file whose grid a flag makes a search
-  if (grid.repeats * grid.sweeps > 1) fail("repeats runs where it has to: leave out --repeats and --sweeps");
+  if (grid.repeats * grid.sweeps > 1) fail("repeats runs where needed: leave out --repeats and --sweeps");
   order.bound = bound.text;
   order.limit_ms = static_cast<double>(bound.limit) / 1e6;
   order.percentile_id = latency_metric_id(bound.percent);
@@ -87,9 +87,9 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
 
 PeakOrder prepare_peak_search(Study& study, const PeakFlags& flags) {
   if (study.grids.size() != 1) fail(fmt::format("searches in one grid; {} has {}", study.name, study.grids.size()));
-  if (!(flags.ratio >= 0.001 && flags.ratio <= 0.5)) throw Error(ErrorKind::usage, "--peak-ratio: from 0.1% to 50%");
+  if (!(flags.ratio >= 0.001 && flags.ratio <= 0.5)) throw Error(ErrorKind::usage, "invalid value for --peak-ratio: expected 0.1% to 50%");
   if (flags.interval != 0 && !(flags.interval >= 0.001 && flags.interval <= 0.5))
-    throw Error(ErrorKind::usage, "--peak-interval: from 0.1% to 50%");
+    throw Error(ErrorKind::usage, "invalid value for --peak-interval: expected 0.1% to 50%");
   return prepare_grid(study.grids.front(), flags);
 }
 

@@ -108,7 +108,8 @@ TrainSettings settings_of(const std::string& optimizer) {
   static const std::map<std::string, Optimizer> known{
       {"sgd", Optimizer::sgd}, {"momentum", Optimizer::momentum}, {"adam", Optimizer::adam}, {"adamw", Optimizer::adamw}};
   const auto found = known.find(optimizer);
-  if (found == known.end()) throw Error(ErrorKind::usage, fmt::format("--optimizer {}: sgd, momentum, adam or adamw", optimizer));
+  if (found == known.end())
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --optimizer: expected sgd, momentum, adam or adamw", optimizer));
   return {.optimizer = found->second};
 }
 
@@ -197,11 +198,11 @@ const DeviceFigures* Devices::known_cpu(const std::string& name) {
 const DeviceFigures& Devices::cpu_of_file(const std::string& path) {
   const auto object = nlohmann::json::parse(read_text(path), nullptr, false);
   if (!object.is_object() || !object.contains("ceilings") || !object.at("ceilings").is_object())
-    throw Error(ErrorKind::input, fmt::format("{}: these are no ceilings of a CPU, as `deepgap ceilings --json` writes them", path));
+    throw Error(ErrorKind::input, fmt::format("{}: not the measured peaks of a CPU, as `deepgap ceilings --json` writes them", path));
   const Ceilings ceilings = ceilings_from_json(object.at("ceilings"));
-  if (ceilings.gpu) throw Error(ErrorKind::usage, fmt::format("{} is of a GPU: name that by its data sheet", path));
+  if (ceilings.gpu) throw Error(ErrorKind::usage, fmt::format("{} has the peaks of a GPU: give the name of its data sheet", path));
   if (ceilings.compute.empty() || ceilings.memory.empty())
-    throw Error(ErrorKind::input, fmt::format("{}: nothing was measured of that CPU", path));
+    throw Error(ErrorKind::input, fmt::format("{}: there are no measurements of that CPU", path));
   return cpu(std::filesystem::path(path).filename().string(), ceilings);
 }
 
@@ -221,7 +222,8 @@ const DataSheet& Devices::named(const std::string& name, const std::vector<Measu
     if (first == nullptr) first = &sheet;
   }
   if (first != nullptr) return *first;
-  throw Error(ErrorKind::usage, fmt::format("--device {}: no data sheet of that name; known are {}", name, join(variants, ", ")));
+  throw Error(ErrorKind::usage,
+              fmt::format("invalid value '{}' for --device: expected the name of a data sheet: {}", name, join(variants, ", ")));
 }
 
 std::vector<MeasuredPoint> measured_points(MeasuredKind kind, const std::string& engine, const std::vector<std::string>& stores,

@@ -74,13 +74,12 @@ std::string left_out_text(LeftOut left_out, const std::string& devices) {
 std::string band_text(const Band& band, const std::string& device, const std::string& backend, MeasuredKind kind) {
   const std::string devices = kind == MeasuredKind::cpu ? "CPUs" : "GPUs";
   const std::string alone = band.only_device ? fmt::format("; {} was measured on one of these {} alone", backend, devices) : std::string();
-  if (band.ratio <= 0) return fmt::format("{}: how far off such a prediction is, is not known{}", device, alone);
+  if (band.ratio <= 0) return fmt::format("{}: the error of such a prediction is not known{}", device, alone);
   const std::string left_out = band.only_device && band.left_out == LeftOut::model ? "networks that the fit had not seen, on another GPU,"
                                                                                    : left_out_text(band.left_out, devices);
   std::string text = fmt::format("{}: {:.0f} % of {} predictions for {} were within {:.2f} times{}", device, 100 * band.share, band.points,
                                  left_out, band.ratio, alone);
-  if (band.other_architecture)
-    text += fmt::format("; a first guess: whether {} runs on its architecture, and as well, was not tried", backend);
+  if (band.other_architecture) text += fmt::format("; a first guess: {} has not been tried on its architecture", backend);
   return text;
 }
 
@@ -98,7 +97,7 @@ std::string predictions_text(const std::vector<PredictedRow>& rows, const Predic
   }
   for (const std::string& reason : reasons) text += reason + "\n";
   for (const MeasuredPoint& point : predictor.measured()) devices.insert(point.device);
-  text += fmt::format("foretold, not measured: fitted to {} points of {}{} on {}\n", predictor.measured().size(), backend,
+  text += fmt::format("predicted, not measured: fitted to {} points of {}{} on {}\n", predictor.measured().size(), backend,
                       kind == MeasuredKind::training ? " training" : "", join({devices.begin(), devices.end()}, ", "));
   for (const std::string& band : bands) text += band + "\n";
   return text;

@@ -14,8 +14,7 @@
 namespace deepgap {
 
 void declare_prices(CLI::App& app, std::string& name) {
-  app.add_option("--prices", name,
-                 "What devices cost by the hour, as TOML (docs/decide.md); 'studies' for the packed prices of the studies, which are dated")
+  app.add_option("--prices", name, "Prices of devices by the hour, as TOML; 'studies' takes the bundled prices, which are dated")
       ->type_name("FILE");
 }
 
@@ -28,8 +27,8 @@ Prices prices_of_flag(const std::string& name) {
 
 void check_currency(const Prices& prices, const std::string& published) {
   if (prices.currency.empty() || published.empty() || prices.currency == published) return;
-  throw Error(ErrorKind::input, fmt::format("{} is in {}, and what is published in the Stores in {}: give prices in that", prices.label,
-                                            prices.currency, published));
+  throw Error(ErrorKind::input, fmt::format("{} is in {}, but the costs published in the stores are in {}: give prices in that currency",
+                                            prices.label, prices.currency, published));
 }
 
 namespace {
@@ -40,9 +39,8 @@ std::string published_currency(const Results& results) {
   if (found == results.facts.end() || found->second.counts.size() < 2) return only_value(results.facts, published_currency_fact);
   std::vector<std::string> currencies;
   for (const auto& [currency, records] : found->second.counts) currencies.push_back(currency);
-  throw Error(ErrorKind::input,
-              fmt::format("the costs that are published in the Stores are in {}: choose those of one with --select currency={}",
-                          list_of(currencies), currencies.front()));
+  throw Error(ErrorKind::input, fmt::format("the costs published in the stores are in {}: choose one currency with --select currency={}",
+                                            list_of(currencies), currencies.front()));
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ std::string choice_label(const Candidate& candidate, const Demand& demand) {
 std::vector<std::string> facts_of(const Candidate& candidate, const Demand& demand, const std::string& currency) {
   std::vector<std::string> facts;
   const double rate = demand.rate.value_or(candidate.capacity);
-  facts.push_back(fmt::format("each carries {} items/s{}{}", format_significant(candidate.capacity, 4),
-                              demand.bounds.empty() ? "" : " within the bound", candidate.basis == Basis::estimated ? " (estimated)" : ""));
+  facts.push_back(fmt::format("each serves {} items/s{}{}", format_significant(candidate.capacity, 4),
+                              demand.bounds.empty() ? "" : " within the SLO", candidate.basis == Basis::estimated ? " (estimated)" : ""));
   if (demand.rate) {
     const double copies = static_cast<double>(candidate.devices) / static_cast<double>(candidate.point->point.placement.devices.size());
     facts.push_back(fmt::format("{} of that is used", format_percent(rate / copies / candidate.capacity)));
@@ -80,10 +80,17 @@ std::string demand_text(const Workload& workload, const Demand& demand) {
 }
 
 std::string nearest_text(const Recommendation& found) {
-  if (!found.nearest) return "Nothing that could be chosen: see what is not known.\n";
-  return fmt::format("Nothing meets the bounds. The nearest is {}: {} {} times the bound.\n", way_label(*found.nearest->point),
+  if (!found.nearest) return "There is nothing to choose from: see the unknowns below.\n";
+  return fmt::format("Nothing meets the SLO. The nearest is {}: {} {} times the limit.\n", way_label(*found.nearest->point),
                      found.nearest->lack == Lack::latency ? "its latency is" : "its loss of accuracy is",
                      format_significant(found.nearest->excess));
+}
+
+// What would embarrass who buys by the choice stands above it.
+std::string warning_text(const Candidate& choice, const Demand& demand) {
+  constexpr double harmless = 0.01;
+  if (demand.accuracy_loss || !choice.accuracy_loss || *choice.accuracy_loss <= harmless) return {};
+  return fmt::format("WARNING: up to {} of answers change. Set --accuracy-loss.\n\n", format_percent(*choice.accuracy_loss));
 }
 
 template <typename T>
@@ -124,6 +131,7 @@ Json candidate_json(const Candidate& candidate, const Demand& demand, const std:
 std::string recommendation_text(const Recommendation& found, const Workload& workload, const Demand& demand, const std::string& currency) {
   std::string text = demand_text(workload, demand) + "\n\n";
   if (found.choice) {
+    text += warning_text(*found.choice, demand);
     text += fmt::format("Take {}\n  {}\n", choice_label(*found.choice, demand), joined(facts_of(*found.choice, demand, currency)));
   } else {
     text += nearest_text(found);
@@ -131,9 +139,9 @@ std::string recommendation_text(const Recommendation& found, const Workload& wor
   if (!found.runners_up.empty()) text += "\nNext\n";
   for (const Candidate& other : found.runners_up)
     text += fmt::format("  {}: {}\n", choice_label(other, demand), joined(facts_of(other, demand, currency)));
-  if (!found.would_change.empty()) text += "\nThe choice would be another one\n";
+  if (!found.would_change.empty()) text += "\nThe choice would change\n";
   for (const BreakEven& change : found.would_change) text += fmt::format("  {}\n", change_text(change, demand, currency));
-  if (!found.unknown.empty()) text += "\nNot known\n";
+  if (!found.unknown.empty()) text += "\nUnknown\n";
   for (const Unknown& unknown : found.unknown) {
     text += fmt::format("  {}\n", unknown.what);
     if (!unknown.command.empty()) text += fmt::format("    {}\n", unknown.command);

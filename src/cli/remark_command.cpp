@@ -29,11 +29,11 @@ void check_tag(const std::string& tag) {
   });
   if (!plain || tag.size() > longest_tag || tag.starts_with('-'))
     throw Error(ErrorKind::usage,
-                fmt::format("tag '{}': it has letters, digits and . _ : / + - alone, at most {} of them", printable(tag), longest_tag));
+                fmt::format("invalid tag '{}': expected at most {} letters, digits and . _ : / + -", printable(tag), longest_tag));
 }
 
 void check_note(const std::string& note) {
-  if (note != printable(note)) throw Error(ErrorKind::usage, "a note is one line, without control characters");
+  if (note != printable(note)) throw Error(ErrorKind::usage, "a note is one line without control characters");
   if (note != as_utf8(note)) throw Error(ErrorKind::usage, "a note is UTF-8 text");
   if (note.size() > longest_note) throw Error(ErrorKind::usage, fmt::format("a note has at most {} bytes", longest_note));
 }
@@ -42,14 +42,13 @@ void check_note(const std::string& note) {
 
 void RemarkCommand::declare(CLI::App& app) {
   const bool is_tag = kind_ == RemarkKind::tag;
-  app.add_option("store", store_, "The Store that has the records")->type_name("STORE")->required();
-  app.add_option("text", text_,
-                 is_tag ? "Tag to give; left out: list what tags there are" : "Note to make; left out: list what notes there are")
+  app.add_option("store", store_, "Store that has the records")->type_name("STORE")->required();
+  app.add_option("text", text_, is_tag ? "Tag to set [default: list tags]" : "Note to add [default: list notes]")
       ->type_name(is_tag ? "NAME" : "TEXT");
   app.add_flag("--remove", remove_,
-               is_tag ? "Take the tag back; without NAME all tags of the records that are selected"
-                      : "Take the note back; without TEXT all notes on the records that are selected");
-  app.add_flag("--json", json_, "The list as JSON");
+               is_tag ? "Remove the tag; without NAME, remove all tags of the selected records"
+                      : "Remove the note; without TEXT, remove all notes of the selected records");
+  app.add_flag("--json", json_, "Print the list as JSON");
   which_.declare(app);
 }
 
@@ -57,8 +56,8 @@ int RemarkCommand::run() {
   const Selection selection = which_.selection();
   if (!text_.empty()) kind_ == RemarkKind::tag ? check_tag(text_) : check_note(text_);
   if (remove_ && text_.empty() && selection.empty())
-    throw Error(ErrorKind::usage, fmt::format("--remove: say which {}, or of which records all go", name_of(kind_)));
-  if (json_ && (remove_ || !text_.empty())) throw Error(ErrorKind::usage, "--json is for the list: leave it out");
+    throw Error(ErrorKind::usage, fmt::format("--remove: name the {}, or select the records that lose all", name_of(kind_)));
+  if (json_ && (remove_ || !text_.empty())) throw Error(ErrorKind::usage, "--json goes with the list: leave it out");
   return work_confined(limits_of_stores({store_}, ""), [&] { return text_.empty() && !remove_ ? list(selection) : change(selection); });
 }
 
@@ -89,7 +88,7 @@ int RemarkCommand::change(const Selection& selection) const {
   const std::string records = count_of(all, "record", "records");
   if (remove_) {
     const int64_t gone = store.unremark(ids, kind_, text_.empty() ? std::nullopt : std::optional(text_));
-    fmt::print("{} taken from {}\n", count_of(gone, std::string(name_of(kind_)), std::string(name_of(kind_)) + "s"), records);
+    fmt::print("{} removed from {}", count_of(gone, std::string(name_of(kind_)), std::string(name_of(kind_)) + "s"), records);
     return exit_ok;
   }
   const int64_t added = store.remark(ids, kind_, text_);

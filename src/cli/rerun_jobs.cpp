@@ -20,9 +20,9 @@ void require_own(const Record& record) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::usage, fmt::format("record {} cannot be repeated: {}", short_id(record), why));
   };
-  if (is_published(record.point)) refuse(fmt::format("{} published it, nobody measured it here", publisher_of(record.point)));
-  if (is_averaged(record.point)) refuse(fmt::format("it is an average over {} repeats that are not here", repeats_in(record)));
-  if (is_search_run(record.point)) refuse("it is one run of a search: repeat that, by deepgap run --find-peak or deepgap tune");
+  if (is_published(record.point)) refuse(fmt::format("{} published it; it was not measured here", publisher_of(record.point)));
+  if (is_averaged(record.point)) refuse(fmt::format("it is an average over {} repeats that are not in the store", repeats_in(record)));
+  if (is_search_run(record.point)) refuse("it is one run of a search; repeat the search with deepgap run --find-peak or deepgap tune");
 }
 
 // Of how many Points that are measured together, and whether another is of them.
@@ -45,8 +45,8 @@ bool was_checked(const Record& record) { return record.check.has_value() || !rec
 std::string short_id(const Record& record) { return record.record_id.substr(0, 8); }
 
 const Record& only_one(const std::vector<Record>& found, const std::string& beginning) {
-  if (found.empty()) throw Error(ErrorKind::usage, fmt::format("no record_id begins with '{}'; deepgap export has them", beginning));
-  if (found.size() > 1) throw Error(ErrorKind::usage, fmt::format("several record_ids begin with {}: give more of it", beginning));
+  if (found.empty()) throw Error(ErrorKind::usage, fmt::format("no record_id begins with '{}'; deepgap export lists them", beginning));
+  if (found.size() > 1) throw Error(ErrorKind::usage, fmt::format("several record_ids begin with {}: give more digits", beginning));
   return found.front();
 }
 

@@ -13,31 +13,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 namespace deepgap {
 
 void RunFlags::declare(CLI::App& app, const std::string& group) {
-  app.add_option("-o,--store", store_, "Records go here; one that exists is appended to")
+  app.add_option("-o,--store", store_, "Write records to FILE; append if it exists")
       ->group(group)
       ->type_name("FILE")
       ->capture_default_str();
-  app.add_flag("--resume", resume_, "Leave out what the Store has a Record of")->group(group);
-  app.add_option("--busy", busy_, "Where another run has a device: wait for its end, refuse, or share it with that run (docs/records.md)")
+  app.add_flag("--resume", resume_, "Leave out what the store already has")->group(group);
+  app.add_option("--busy", busy_, "If another run uses a device: wait, refuse, or share the device")
       ->group(group)
       ->type_name("wait|refuse|share")
       ->capture_default_str();
-  app.add_option("--timeout", timeout_, "A worker that shows no progress for so long is killed")
+  app.add_option("--timeout", timeout_, "Stop a worker that makes no progress for this long")
       ->group(group)
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_option("--cache", cache_, "Folder of what is made once: references, weights, quantized models, kernels of a GPU")
+  app.add_option("--cache", cache_, "Keep references, weights, quantized models and GPU kernels in this folder")
       ->group(group)
       ->type_name("DIR");
-  app.add_option("--export-json", json_file_, "Keep the summary as JSON in this file too")->group(group)->type_name("FILE");
-  app.add_flag("-q,--quiet", quiet_, "No progress: the result and what went wrong alone")->group(group);
-  app.add_flag("-v,--verbose", verbose_, "Also where the time of each run went, and the last words of workers that failed")->group(group);
+  app.add_option("--export-json", json_file_, "Also write the summary as JSON to FILE")->group(group)->type_name("FILE");
+  app.add_flag("-q,--quiet", quiet_, "Print only results and errors")->group(group);
+  app.add_flag("-v,--verbose", verbose_, "Also print where the time of each run went, and the last output of failed workers")->group(group);
   declare_libtorch_folder(app);
 }
 
@@ -46,12 +47,12 @@ RunSettings RunFlags::settings() const {
   settings.store_path = store_;
   settings.cache_dir = std::filesystem::absolute(cache_.empty() ? default_cache_dir() : cache_).string();
   settings.timeout = std::chrono::nanoseconds(duration_flag("--timeout", timeout_));
-  if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "--timeout: at least 1s");
+  if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "invalid value for --timeout: expected at least 1s");
   settings.cpus = static_cast<int>(allowed_cpus().size());
   settings.locks = lock_settings(when_busy_from(busy_));
   settings.resume = resume_;
   if (json_file_) require_folder_of("--export-json", *json_file_);
-  if (quiet_ && verbose_) throw Error(ErrorKind::usage, "--quiet and --verbose say the opposite: leave one of them out");
+  if (quiet_ && verbose_) throw Error(ErrorKind::usage, "--quiet and --verbose contradict each other: leave one of them out");
   settings.words = quiet_ ? Words::few : verbose_ ? Words::many : Words::usual;
   return settings;
 }
@@ -62,7 +63,8 @@ void RunFlags::keep_json(const std::string& text) const {
 
 int64_t duration_flag(const std::string& flag, const std::string& text) {
   const auto value = parse_duration(text);
-  if (!value) throw Error(ErrorKind::usage, fmt::format("{} '{}' is no time such as 500ms, 8s or 2m", flag, text));
+  if (!value)
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{1}' for {0}: expected a time such as 500ms, 8s or 2m", flag, text));
   return *value;
 }
 
@@ -73,9 +75,11 @@ void print_ending(const RunReport& report, const RunSettings& settings, bool jso
                             report.jobs));
   } else if (report.interrupted) {
     const bool any_left = report.open_ended || report.saved + report.done_before < report.jobs;
-    say(stderr, fmt::format("deepgap: interrupted; {}{}\n", saved, any_left ? "; the same command with --resume goes on" : ""));
+    say(stderr, fmt::format("deepgap: interrupted; {}{}\n", saved, any_left ? "; the same command with --resume continues" : ""));
   } else if (!json) {
-    fmt::print("{}; next: deepgap report {}\n", saved, shell_quoted(settings.store_path));
+    const bool any =
+        std::any_of(report.points.begin(), report.points.end(), [](const auto& point) { return point.outcome == Outcome::ok; });
+    fmt::print("{}{}\n", saved, any ? "; next: deepgap report " + shell_quoted(settings.store_path) : "");
   }
 }
 

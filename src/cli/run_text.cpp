@@ -6,6 +6,7 @@
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/progress.h"
+#include "run/text_table.h"
 #include "run/winner.h"
 
 #include <fmt/format.h>
@@ -128,22 +129,42 @@ std::string run_json(const RunReport& report, const RunSettings& settings, int e
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-std::string run_text(const RunReport& report, const RunSettings& settings, size_t width, const std::vector<double>& percentiles) {
-  if (report.points.empty()) return {};
-  std::string text =
-      summary_table(report.points, width, percentiles) + tenants_text(report) + duels_text(report) + peaks_text(report, settings);
-  if (!report.failures.empty() && !settings.peak)
-    text += fmt::format("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
-  for (const std::string& line : failure_lines(report.failures, report.repeated)) text += "  " + line + "\n";
-  return text;
+namespace {
+
+// One line for what did not settle, with what to do; the reason is that of the first.
+std::string unstable_text(const RunReport& report, const RunSettings& settings) {
+  int64_t count = 0;
+  const PointSummary* first = nullptr;
+  for (const PointSummary& point : report.points) {
+    if (point.outcome != Outcome::ok || point.verdict != Verdict::unstable) continue;
+    if (count++ == 0) first = &point;
+  }
+  if (first == nullptr || first->reason.empty()) return {};
+  const std::string which = report.points.size() == 1 ? "" : fmt::format("{} of {} points ", count, report.points.size());
+  const std::string what_to_do = settings.busy.empty() ? "Raise --budget or stop other processes (deepgap doctor)"
+                                                       : "The machine was busy at the start: " + settings.busy;
+  return fmt::format("{}unstable: {}. {}.\n", which, first->reason, what_to_do);
 }
 
-std::string winners_text(const RunReport& report) {
+}  // namespace
+
+std::string run_text(const RunReport& report, const RunSettings& settings, size_t width, const std::vector<double>& percentiles) {
+  if (report.points.empty()) return {};
+  std::string text = tenants_text(report) + duels_text(report) + peaks_text(report, settings);
+  const bool names_failures = !report.failures.empty();
+  if (!names_failures && !settings.peak && duels_of(report.points).empty()) text += unstable_text(report, settings);
+  if (names_failures && !settings.peak)
+    text += fmt::format("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
+  for (const std::string& line : failure_lines(report.failures, report.repeated)) text += "  " + line + "\n";
+  return summary_table(report.points, width, percentiles) + wrapped_lines(text, width);
+}
+
+std::string winners_text(const RunReport& report, size_t width) {
   constexpr size_t most = 4;
   std::string text;
   const std::vector<std::string> lines = winner_lines(report.points);
-  for (size_t i = 0; i < std::min(most, lines.size()); ++i) text += lines[i] + "\n";
-  if (lines.size() > most) text += fmt::format("and {} more models, of which the report tells\n", lines.size() - most);
+  for (size_t i = 0; i < std::min(most, lines.size()); ++i) text += wrapped_lines(lines[i] + "\n", width);
+  if (lines.size() > most) text += fmt::format("{} more models are in the report\n", lines.size() - most);
   return text;
 }
 

@@ -14,6 +14,6 @@ namespace deepgap {
 std::string run_text(const RunReport& report, const RunSettings& settings, size_t width, const std::vector<double>& percentiles);
 std::string run_json(const RunReport& report, const RunSettings& settings, int exit_code);
 // The last words: which engine won.
-std::string winners_text(const RunReport& report);
+std::string winners_text(const RunReport& report, size_t width);
 
 }  // namespace deepgap

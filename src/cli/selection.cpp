@@ -65,7 +65,7 @@ Selection::Selection(const std::string& text) {
     if (word.empty()) continue;
     const size_t equals = word.find('=');
     if (equals == 0 || equals == std::string::npos)
-      throw Error(ErrorKind::usage, fmt::format("selection '{}': '{}' is no key=value; write them as backend=native;batch=8", text, word));
+      throw Error(ErrorKind::usage, fmt::format("selection '{}': '{}' is not KEY=VALUE, such as backend=native;batch=8", text, word));
     const std::string key = trim(word.substr(0, equals));
     if (find_column(key) == nullptr && key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") != std::string::npos)
       throw Error(ErrorKind::usage, fmt::format("selection '{}': '{}' is neither a column of deepgap export nor an option", text, key));
@@ -130,7 +130,7 @@ std::string Selection::why_none(const EachRecord& each) const {
       tried[i].known.erase("");
     }
   });
-  if (records == 0) return "no records yet";
+  if (records == 0) return "there are no records yet";
   std::vector<std::string> said;
   for (size_t i = 0; i < tried.size(); ++i) {
     const Condition& condition = conditions_[i];
@@ -138,10 +138,10 @@ std::string Selection::why_none(const EachRecord& each) const {
     if (tried[i].held) continue;
     if (condition.values.empty())
       return fmt::format("no record {}: they are from {} to {}", condition.said, format_time(first), format_time(last));
-    if (tried[i].known.empty()) return fmt::format("no record has a {}, so none is of {}", condition.key, condition.said);
+    if (tried[i].known.empty()) return fmt::format("no record has a {}, so none has {}", condition.key, condition.said);
     return unknown_value(condition.key, condition.values.front(), {tried[i].known.begin(), tried[i].known.end()});
   }
-  return fmt::format("no record is of {} together", list_of(said));
+  return fmt::format("no record has {} together", list_of(said));
 }
 
 }  // namespace deepgap

@@ -29,18 +29,18 @@ struct SelectionFlag {
   const char* describe;
 };
 constexpr SelectionFlag selection_flags[] = {
-    {"-m,--model", "model", true, "Of these models"},
-    {"-e,--backend", "backend", true, "Of these engines"},
-    {"-d,--device", "device", true, "Of these devices: cpu, cuda:0"},
-    {"-p,--precision", "precision", true, "Of these precisions"},
-    {"-b,--batch", "batch", true, "Of these batches: 1,8 or 1..32*2"},
-    {"-s,--scenario", "scenario", true, "Of these scenarios"},
-    {"-t,--threads", "threads", true, "Of so many threads"},
-    {"--task", "task", true, "infer or train"},
-    {"--study", "study", false, "Of these studies"},
-    {"--tag", "tag", false, "That have one of these tags (deepgap tag)"},
-    {"--outcome", "outcome", false, "That ended so: ok, refused, crashed ..."},
-    {"--verdict", "verdict", false, "Of these verdicts: valid, unstable ..."},
+    {"-m,--model", "model", true, "Select models"},
+    {"-e,--backend", "backend", true, "Select engines"},
+    {"-d,--device", "device", true, "Select devices: cpu, cuda:0"},
+    {"-p,--precision", "precision", true, "Select precisions"},
+    {"-b,--batch", "batch", true, "Select batches: 1,8 or 1..32*2"},
+    {"-s,--scenario", "scenario", true, "Select scenarios"},
+    {"-t,--threads", "threads", true, "Select numbers of threads"},
+    {"--task", "task", true, "Select tasks: infer or train"},
+    {"--study", "study", false, "Select studies"},
+    {"--tag", "tag", false, "Select records with one of these tags (deepgap tag)"},
+    {"--outcome", "outcome", false, "Select outcomes: ok, refused, crashed ..."},
+    {"--verdict", "verdict", false, "Select verdicts: valid, unstable ..."},
 };
 
 template <typename FromName>
@@ -61,7 +61,8 @@ bool is_digits(const std::string& text, size_t length) {
 int64_t time_flag(const std::string& flag, const std::string& text, bool end) {
   using namespace std::chrono;
   const auto fail = [&] {
-    throw Error(ErrorKind::usage, fmt::format("{} '{}' is no time such as 2026-11-23 or 2026-11-23T14:05 (UTC)", flag, text));
+    throw Error(ErrorKind::usage,
+                fmt::format("invalid value '{1}' for {0}: expected a time such as 2026-11-23 or 2026-11-23T14:05 (UTC)", flag, text));
   };
   std::string given = text;
   if (given.ends_with('Z')) given.pop_back();
@@ -83,7 +84,7 @@ int64_t time_flag(const std::string& flag, const std::string& text, bool end) {
 }
 
 CLI::Option* SelectionFlags::add(CLI::App& app, const std::string& flags, const std::string& key, const char* describe, const char* type) {
-  constexpr const char* group = "Which records (all that are given must hold; a list: any of it)";
+  constexpr const char* group = "Select records (all given flags must match; of a list, any value)";
   if (CLI::Option* own = app.get_option_no_throw("--" + key)) return options_[key] = own;
   return options_[key] = app.add_option(flags, texts_[key], describe)->group(group)->type_name(type)->take_all()->allow_extra_args(false);
 }
@@ -91,9 +92,9 @@ CLI::Option* SelectionFlags::add(CLI::App& app, const std::string& flags, const 
 void SelectionFlags::declare(CLI::App& app) {
   for (const SelectionFlag& flag : selection_flags) add(app, flag.flags, flag.key, flag.describe, "LIST");
   for (const auto& [key, describe, type] :
-       {std::tuple(since_key, "Begun then or later: 2026-11-23, 2026-11-23T14:05 (UTC)", "TIME"),
-        std::tuple(until_key, "Begun then or earlier; of a day: until its end", "TIME"),
-        std::tuple(select_key, "By any column of the export or option: \"check_pass=true;native.path=fast|plain\"", "SELECTION")})
+       {std::tuple(since_key, "Select records begun at this time or later: 2026-11-23, 2026-11-23T14:05 (UTC)", "TIME"),
+        std::tuple(until_key, "Select records begun at this time or earlier; a day counts to its end", "TIME"),
+        std::tuple(select_key, "Select by any column of the export or option: \"check_pass=true;native.path=fast|plain\"", "SELECTION")})
     add(app, std::string("--") + key, key, describe, type);
 }
 
@@ -113,7 +114,7 @@ Selection SelectionFlags::selection() const {
     const std::string text = join(given, ","), name = std::string("--") + flag.key;
     std::vector<std::string> values = flag.is_axis ? axis_values(flag.key, text, name) : split(text, ',');
     if (std::any_of(values.begin(), values.end(), [](const std::string& value) { return value.empty(); }))
-      throw Error(ErrorKind::usage, fmt::format("{} '{}' is no list of values", name, text));
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{1}' for {0}: expected a list of values, such as a,b", name, text));
     if (name == "--outcome") check_names("outcome", values, outcome_from, Outcome::interrupted);
     if (name == "--verdict") check_names("verdict", values, verdict_from, Verdict::invalid);
     selection.require(flag.key, std::move(values));

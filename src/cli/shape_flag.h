@@ -19,6 +19,6 @@ inline std::string joined_shapes(const std::vector<std::string>& given) {
 // {"k=5", "sizes=1,3,8,8"}: "k=5/sizes=1x3x8x8", which parse_input_numbers reads. Commas would divide an axis.
 inline std::string joined_input_numbers(const std::vector<std::string>& given) { return joined_shapes(given); }
 
-inline constexpr const char* input_flag_describe = "Numbers of an input in made-up samples: k=5, sizes=1,3,224,224, use_cache=true";
+inline constexpr const char* input_flag_describe = "Set numbers of an input in made-up samples: k=5, sizes=1,3,224,224, use_cache=true";
 
 }  // namespace deepgap

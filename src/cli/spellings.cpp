@@ -48,12 +48,13 @@ std::string range(const std::string& flag, const std::string& text) {
   std::vector<double> numbers;
   for (const std::string& part : parts) {
     const auto number = parse_double(part);
-    if (!number || parts.size() > 3) fail(fmt::format("{} '{}' is no START:END:STEP", flag, text));
+    if (!number || parts.size() > 3) fail(fmt::format("invalid value '{1}' for {0}: expected START:END:STEP", flag, text));
     numbers.push_back(*number);
   }
   if (numbers.size() == 1) return text;
   const double step = numbers.size() == 3 ? numbers[2] : 1;
-  if (!(step > 0) || numbers[1] < numbers[0]) fail(fmt::format("{} '{}' has no end: START:END:STEP with END above START", flag, text));
+  if (!(step > 0) || numbers[1] < numbers[0])
+    fail(fmt::format("invalid value '{1}' for {0}: expected START:END:STEP with END above START", flag, text));
   if (std::all_of(parts.begin(), parts.end(), [](const std::string& part) { return parse_int(part).has_value(); }))
     return fmt::format("{}..{}{}", parts[0], parts[1], parts.size() == 3 ? "+" + parts[2] : "");
   Words list;
@@ -81,10 +82,11 @@ Words openvino_shapes(const std::string& flag, const std::string& text) {
   for (size_t at = 0; at < text.size();) {
     const size_t open = text.find('[', at), close = text.find(']', at);
     if (open == std::string::npos || close == std::string::npos || close < open)
-      fail(fmt::format("{} '{}' is no input[1,3,224,224]", flag, text));
+      fail(fmt::format("invalid value '{1}' for {0}: expected input[1,3,224,224]", flag, text));
     std::string name = trim(text.substr(at, open - at));
     if (name.starts_with(",")) name = trim(name.substr(1));
-    if (name.empty()) fail(fmt::format("{} '{}' names no input: --shape INPUT:1x3x224x224 (deepgap models FILE lists them)", flag, text));
+    if (name.empty())
+      fail(fmt::format("invalid value '{1}' for {0}: expected --shape INPUT:1x3x224x224 (deepgap models FILE lists inputs)", flag, text));
     std::string sizes = text.substr(open + 1, close - open - 1);
     std::replace(sizes.begin(), sizes.end(), ',', 'x');
     sizes.erase(std::remove(sizes.begin(), sizes.end(), ' '), sizes.end());
@@ -186,7 +188,7 @@ constexpr Theirs taken[] = {
      }},
     {"--request-distribution", true,
      [](const std::string& value, const Others& others) {
-       if (value != "poisson" && value != "constant") fail("--request-distribution is poisson or constant");
+       if (value != "poisson" && value != "constant") fail("invalid value for --request-distribution: expected poisson or constant");
        if (others.have({"--request-rate-range"})) return Words{};  // looked at there
        return with_scenario(value == "poisson" ? "server" : "constant", others, {});
      }},
@@ -219,84 +221,80 @@ struct Answer {
   std::string_view flag, tool, ours;
 };
 constexpr Answer answers[] = {
-    {"--warmUp", "trtexec",
-     "takes milliseconds; here a run warms up until its times are steady: leave it out, or count queries with --warmup N"},
-    {"--minShapes", "trtexec", "is of a range; here one shape is measured at a time: --shape INPUT:1x3x224x224"},
-    {"--maxShapes", "trtexec", "is of a range; here one shape is measured at a time: --shape INPUT:1x3x224x224"},
-    {"--best", "trtexec", "lets the engine choose; here each precision is measured: --precision fp32,fp16,int8"},
-    {"--avgRuns", "trtexec", "averages; here all queries count, and --iterations N says how many"},
-    {"--loadEngine", "trtexec", "reads a compiled engine; here --model FILE.onnx is compiled anew in each run, before anything is timed"},
-    {"--saveEngine", "trtexec",
-     "writes a compiled engine; here a model is compiled anew in each run (--cache DIR keeps native's kernels of a GPU)"},
-    {"--buildOnly", "trtexec", "compiles alone; here --dry-run says which engine takes the model"},
-    {"--skipInference", "trtexec", "compiles alone; here --dry-run says which engine takes the model"},
-    {"--builderOptimizationLevel", "trtexec", "is here an option of the engine: native on a GPU has --axis tune=full"},
-    {"--timingCacheFile", "trtexec", "is here --cache DIR, which keeps what native's kernels were tuned to"},
-    {"--memPoolSize", "trtexec", "limits memory; here an engine takes what it needs, and the Record says how much"},
-    {"--workspace", "trtexec", "limits memory; here an engine takes what it needs, and the Record says how much"},
-    {"--noTF32", "trtexec", "is here --precision fp32, which is never TF32"},
-    {"--inputIOFormats", "trtexec", "sets types and layouts; here inputs and outputs are as the model has them"},
-    {"--outputIOFormats", "trtexec", "sets types and layouts; here inputs and outputs are as the model has them"},
-    {"--idleTime", "trtexec", "is here --scenario constant --rate N"},
-    {"--sleepTime", "trtexec", "is here --scenario constant --rate N"},
-    {"--exportTimes", "trtexec", "is here the Store: --store FILE keeps every time, deepgap export FILE writes rows"},
-    {"--exportOutput", "trtexec", "is here deepgap check MODEL --outputs FOLDER"},
-    {"--exportProfile", "trtexec", "is here deepgap profile MODEL --json"},
-    {"--exportLayerInfo", "trtexec", "is here deepgap profile MODEL --json"},
-    {"--dumpProfile", "trtexec", "is here deepgap profile MODEL"},
-    {"--dumpLayerInfo", "trtexec", "is here deepgap profile MODEL"},
-    {"--separateProfileRun", "trtexec", "is here deepgap profile MODEL, always a run of its own"},
-    {"--calib", "trtexec", "is here deepgap quantize MODEL --calibration-table FILE"},
-    {"--useCudaGraph", "trtexec", "is here an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
-    {"--noDataTransfers", "trtexec", "is here an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
-    {"--useSpinWait", "trtexec", "is here an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
-    {"-api", "benchmark_app", "is here --axis in_flight=N: 1 is one query after the other"},
-    {"-pc", "benchmark_app", "is here deepgap profile MODEL"},
-    {"-report_type", "benchmark_app", "is here deepgap export STORE, or --json"},
-    {"-report_folder", "benchmark_app", "is here --store FILE"},
-    {"-json_stats", "benchmark_app", "is here --json"},
-    {"-inference_only", "benchmark_app", "is here as it is without --end-to-end"},
-    {"-ip", "benchmark_app", "sets a type; here inputs and outputs are as the model has them"},
-    {"-op", "benchmark_app", "sets a type; here inputs and outputs are as the model has them"},
-    {"-iop", "benchmark_app", "sets a type; here inputs and outputs are as the model has them"},
-    {"-layout", "benchmark_app", "is not needed here: samples are made in the shape of the input"},
-    {"-mean_values", "benchmark_app",
-     "is of pictures; here the zoo's networks know theirs, and other models take arrays (docs/datasets.md)"},
-    {"-scale_values", "benchmark_app",
-     "is of pictures; here the zoo's networks know theirs, and other models take arrays (docs/datasets.md)"},
-    {"-pin", "benchmark_app", "is here an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
-    {"-cdir", "benchmark_app", "keeps compiled models; here they are compiled anew in each run, before anything is timed"},
-    {"-cache_dir", "benchmark_app", "keeps compiled models; here they are compiled anew in each run, before anything is timed"},
-    {"-extensions", "benchmark_app", "is here --axis onnxruntime.custom_ops=FILE, of ONNX Runtime"},
-    {"-exec_graph_path", "benchmark_app", "is here deepgap profile MODEL --json"},
-    {"-max_irate", "benchmark_app", "is here --scenario constant --rate N"},
-    {"-load_config", "benchmark_app", "is here a study file: deepgap run FILE.toml (docs/studies.md)"},
-    {"-dump_config", "benchmark_app", "is here deepgap backends, which lists the options of each engine"},
-    {"-progress", "benchmark_app", "is here as it is: progress is shown, and -q leaves it out"},
-    {"--latency-threshold", "perf_analyzer", "is here --bound p99=15ms, with the percentile that it is about"},
-    {"--stability-percentage", "perf_analyzer", "compares windows; here --interval 1% is how well the result is known"},
-    {"--max-trials", "perf_analyzer", "is here --budget TIME, the longest measurement"},
-    {"--request-intervals", "perf_analyzer", "is here --scenario trace --trace FILE"},
+    {"--warmUp", "trtexec", "deepgap warms up until times are steady; leave it out, or count queries with --warmup N"},
+    {"--minShapes", "trtexec", "deepgap measures one shape at a time: --shape INPUT:1x3x224x224"},
+    {"--maxShapes", "trtexec", "deepgap measures one shape at a time: --shape INPUT:1x3x224x224"},
+    {"--best", "trtexec", "deepgap measures each precision: --precision fp32,fp16,int8"},
+    {"--avgRuns", "trtexec", "deepgap uses all queries; --iterations N sets their number"},
+    {"--loadEngine", "trtexec", "deepgap compiles --model FILE.onnx in each run, before timing"},
+    {"--saveEngine", "trtexec", "deepgap compiles the model in each run (--cache DIR keeps native's GPU kernels)"},
+    {"--buildOnly", "trtexec", "use --dry-run, which shows the engines that take the model"},
+    {"--skipInference", "trtexec", "use --dry-run, which shows the engines that take the model"},
+    {"--builderOptimizationLevel", "trtexec", "use --axis tune=full, an option of native on a GPU"},
+    {"--timingCacheFile", "trtexec", "use --cache DIR, which keeps how native's kernels were tuned"},
+    {"--memPoolSize", "trtexec", "deepgap does not limit memory; the record has how much an engine used"},
+    {"--workspace", "trtexec", "deepgap does not limit memory; the record has how much an engine used"},
+    {"--noTF32", "trtexec", "use --precision fp32, which is never TF32"},
+    {"--inputIOFormats", "trtexec", "deepgap keeps inputs and outputs as in the model"},
+    {"--outputIOFormats", "trtexec", "deepgap keeps inputs and outputs as in the model"},
+    {"--idleTime", "trtexec", "use --scenario constant --rate N"},
+    {"--sleepTime", "trtexec", "use --scenario constant --rate N"},
+    {"--exportTimes", "trtexec", "use --store FILE, which keeps every time, and deepgap export FILE, which writes rows"},
+    {"--exportOutput", "trtexec", "use deepgap check MODEL --outputs FOLDER"},
+    {"--exportProfile", "trtexec", "use deepgap profile MODEL --json"},
+    {"--exportLayerInfo", "trtexec", "use deepgap profile MODEL --json"},
+    {"--dumpProfile", "trtexec", "use deepgap profile MODEL"},
+    {"--dumpLayerInfo", "trtexec", "use deepgap profile MODEL"},
+    {"--separateProfileRun", "trtexec", "use deepgap profile MODEL, always a run of its own"},
+    {"--calib", "trtexec", "use deepgap quantize MODEL --calibration-table FILE"},
+    {"--useCudaGraph", "trtexec", "use an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
+    {"--noDataTransfers", "trtexec", "use an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
+    {"--useSpinWait", "trtexec", "use an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
+    {"-api", "benchmark_app", "use --axis in_flight=N: 1 is one query after the other"},
+    {"-pc", "benchmark_app", "use deepgap profile MODEL"},
+    {"-report_type", "benchmark_app", "use deepgap export STORE, or --json"},
+    {"-report_folder", "benchmark_app", "use --store FILE"},
+    {"-json_stats", "benchmark_app", "use --json"},
+    {"-inference_only", "benchmark_app", "leave it out: this is the default without --end-to-end"},
+    {"-ip", "benchmark_app", "deepgap keeps inputs and outputs as in the model"},
+    {"-op", "benchmark_app", "deepgap keeps inputs and outputs as in the model"},
+    {"-iop", "benchmark_app", "deepgap keeps inputs and outputs as in the model"},
+    {"-layout", "benchmark_app", "leave it out: samples have the shape of the input"},
+    {"-mean_values", "benchmark_app", "zoo networks know how to prepare images; other models take arrays"},
+    {"-scale_values", "benchmark_app", "zoo networks know how to prepare images; other models take arrays"},
+    {"-pin", "benchmark_app", "use an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
+    {"-cdir", "benchmark_app", "deepgap compiles models in each run, before timing"},
+    {"-cache_dir", "benchmark_app", "deepgap compiles models in each run, before timing"},
+    {"-extensions", "benchmark_app", "use --axis onnxruntime.custom_ops=FILE, of ONNX Runtime"},
+    {"-exec_graph_path", "benchmark_app", "use deepgap profile MODEL --json"},
+    {"-max_irate", "benchmark_app", "use --scenario constant --rate N"},
+    {"-load_config", "benchmark_app", "use a study file: deepgap run FILE.toml"},
+    {"-dump_config", "benchmark_app", "use deepgap backends, which lists the options of each engine"},
+    {"-progress", "benchmark_app", "leave it out: progress is shown, and -q hides it"},
+    {"--latency-threshold", "perf_analyzer", "use --bound p99=15ms, with the percentile that it is about"},
+    {"--stability-percentage", "perf_analyzer", "use --interval 1%, the width of the confidence interval"},
+    {"--max-trials", "perf_analyzer", "use --budget TIME, the longest measurement"},
+    {"--request-intervals", "perf_analyzer", "use --scenario trace --trace FILE"},
     {"--service-kind", "perf_analyzer",
-     "is here --backend kserve for a server (--device http://HOST:PORT), or the name of an engine of this machine"},
-    {"-u", "perf_analyzer", "is here --backend kserve --device http://HOST:PORT, or grpc://HOST:PORT"},
-    {"--streaming", "perf_analyzer", "is here --backend kserve --axis stream=on, over gRPC"},
-    {"--measurement-mode", "perf_analyzer", "is here --duration TIME or --iterations N"},
-    {"--measurement-request-count", "perf_analyzer", "is here --iterations N"},
-    {"--profile-export-file", "perf_analyzer", "is here the Store: --store FILE, then deepgap export FILE"},
-    {"--binary-search", "perf_analyzer", "is here --find-peak with --bound p99=15ms"},
-    {"--min-runs", "hyperfine", "is here --repeats N, and --interval 1% for each"},
-    {"--max-runs", "hyperfine", "is here --repeats N, and --budget TIME for each"},
-    {"--parameter-list", "hyperfine", "is here --axis NAME=A,B,C"},
-    {"-L", "hyperfine", "is here --axis NAME=A,B,C"},
-    {"--prepare", "hyperfine", "runs a command before each run; here each repeat is a process of its own, and nothing else is run"},
-    {"--show-output", "hyperfine", "is here -v, which shows the last words of runs that failed"},
-    {"--ignore-failure", "hyperfine", "is here as it is: a failure is a Record, and the rest goes on"},
-    {"--parameter-scan", "hyperfine", "is here --axis NAME=1..8+1"},
-    {"--export-csv", "hyperfine", "is here deepgap export STORE --output FILE.csv"},
-    {"--export-markdown", "hyperfine", "is here deepgap report STORE --output FILE.md"},
-    {"--benchmark_filter", "Google Benchmark", "is here --model NAME,NAME"},
-    {"--benchmark_repetitions", "Google Benchmark", "is here --repeats N"},
+     "use --backend kserve for a server (--device http://HOST:PORT), or the name of an engine of this machine"},
+    {"-u", "perf_analyzer", "use --backend kserve --device http://HOST:PORT, or grpc://HOST:PORT"},
+    {"--streaming", "perf_analyzer", "use --backend kserve --axis stream=on, over gRPC"},
+    {"--measurement-mode", "perf_analyzer", "use --duration TIME or --iterations N"},
+    {"--measurement-request-count", "perf_analyzer", "use --iterations N"},
+    {"--profile-export-file", "perf_analyzer", "use --store FILE, then deepgap export FILE"},
+    {"--binary-search", "perf_analyzer", "use --find-peak with --bound p99=15ms"},
+    {"--min-runs", "hyperfine", "use --repeats N, and --interval 1% for each"},
+    {"--max-runs", "hyperfine", "use --repeats N, and --budget TIME for each"},
+    {"--parameter-list", "hyperfine", "use --axis NAME=A,B,C"},
+    {"-L", "hyperfine", "use --axis NAME=A,B,C"},
+    {"--prepare", "hyperfine", "deepgap starts each repeat in a new process and runs no other command"},
+    {"--show-output", "hyperfine", "use -v, which shows the last words of runs that failed"},
+    {"--ignore-failure", "hyperfine", "leave it out: a failure is a record, and the run continues"},
+    {"--parameter-scan", "hyperfine", "use --axis NAME=1..8+1"},
+    {"--export-csv", "hyperfine", "use deepgap export STORE --output FILE.csv"},
+    {"--export-markdown", "hyperfine", "use deepgap report STORE --output FILE.md"},
+    {"--benchmark_filter", "Google Benchmark", "use --model NAME,NAME"},
+    {"--benchmark_repetitions", "Google Benchmark", "use --repeats N"},
 };
 
 struct Flag {
@@ -359,10 +357,10 @@ class Speller {
   void refuse(const Flag& flag) const {
     const bool of_benchmark_app = others_.have({"-hint", "-niter", "-nireq", "-nstreams", "-api"});
     if (flag.name == "-t" && of_benchmark_app && knows("--duration"))
-      fail("-t (benchmark_app) is of seconds, and here of threads: write --duration 10s or --threads N");
+      fail("-t means seconds in benchmark_app and threads in deepgap: write --duration 10s or --threads N");
     if (flag.name.starts_with("--") && knows(flag.name)) return;
     const auto row = std::find_if(std::begin(answers), std::end(answers), [&](const Answer& answer) { return answer.flag == flag.name; });
-    if (row != std::end(answers)) fail(fmt::format("{} ({}) {}", row->flag, row->tool, row->ours));
+    if (row != std::end(answers)) fail(fmt::format("{} is a flag of {}: {}", row->flag, row->tool, row->ours));
   }
 
   // Where the model is a word without a flag: `deepgap check --model resnet50`.

@@ -73,12 +73,12 @@ void check_page_path(const std::string& path, const std::vector<std::string>& st
   if (path.empty()) return;
   const std::filesystem::path file(path);
   if (file.extension() != ".html" && file.extension() != ".htm")
-    throw Error(ErrorKind::usage, fmt::format("--output {}: it is a page; name it .html", path));
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --output: expected a page, such as NAME.html", path));
   require_folder_of("--output", path);
   std::error_code ignored;
   for (const std::string& store : stores) {
     if (std::filesystem::equivalent(path, store, ignored))
-      throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself: name another file", path));
+      throw Error(ErrorKind::usage, fmt::format("--output {} is the store itself: name another file", path));
   }
 }
 

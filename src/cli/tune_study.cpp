@@ -63,16 +63,16 @@ void require_one(const Given& given, const std::string& axis, const std::string&
 }
 
 void check(const Given& given) {
-  if (!given.has("model")) fail("nothing to tune: give --model (deepgap models lists them)");
+  if (!given.has("model")) fail("nothing to tune: give --model (see deepgap models)");
   for (const char* axis : {"model", "weights", "dataset"}) require_one(given, axis, "only configurations of one network can be compared");
   for (const char* axis : {"scenario", "rate", tuning_mark, "peak"})
     if (given.has(axis)) fail(fmt::format("tune chooses {} itself: leave it out", axis));
-  if (given.has("mlperf")) fail("tune is not for MLPerf runs: leave mlperf out");
+  if (given.has("mlperf")) fail("tune does not work for MLPerf runs: leave mlperf out");
   if (given.has("bound")) {
-    require_one(given, "bound", "configurations are compared under one bound");
-    require_one(given, "batch", "under a bound all queries are alike");
+    require_one(given, "bound", "configurations are compared under one SLO");
+    require_one(given, "batch", "under an SLO all queries are alike");
   } else if (given.has("max_batch") || given.has("max_delay")) {
-    fail("--max-batch and --max-delay are for queries that come at their own times: give --bound, or tune --batch");
+    fail("--max-batch and --max-delay apply to queries that arrive at their own times: give --bound, or tune --batch");
   }
 }
 
@@ -107,7 +107,7 @@ std::vector<Grid> with_threads(const std::vector<Grid>& bases, const std::vector
       grids.back().axes.push_back({"streams", allowed});
     }
   }
-  if (grids.empty()) fail("nothing to tune: each of --streams is more than any of --threads");
+  if (grids.empty()) fail("nothing to tune: each value of --streams is above all values of --threads");
   return grids;
 }
 

@@ -28,7 +28,7 @@ void require_folder_of(const std::string& flag, const std::string& file) {
   if (fs::is_directory(file, error)) fail(flag, file, "it is a folder; name a file");
   const OutputTarget target = output_target(file);
   const fs::path folder = fs::absolute(target.path).parent_path();
-  if (!fs::is_directory(folder, error)) fail(flag, file, fmt::format("there is no folder {}", folder.string()));
+  if (!fs::is_directory(folder, error)) fail(flag, file, fmt::format("folder {} does not exist", folder.string()));
   if (!fs::exists(file, error) && !may_be_written(folder)) fail(flag, file, fmt::format("{} cannot be written", folder.string()));
 }
 
@@ -37,7 +37,7 @@ void require_can_be_made(const std::string& flag, const std::string& folder) {
   std::error_code error;
   fs::path there = fs::absolute(folder);
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
-  if (!fs::is_directory(there, error)) fail(flag, folder, fmt::format("{} is no folder", there.string()));
+  if (!fs::is_directory(there, error)) fail(flag, folder, fmt::format("{} is not a folder", there.string()));
   if (!may_be_written(there)) fail(flag, folder, fmt::format("{} cannot be written", there.string()));
 }
 

@@ -126,13 +126,13 @@ class AccuracyTest(StoreCase):
         small = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--dataset", str(self.data)]
         row = self.one(0, *small, *QUICK)
         self.assertEqual(row["accuracy_samples"], 3)
-        self.assertIn("3 pictures of data", row["dataset_description"])
+        self.assertIn("3 images of data", row["dataset_description"])
         self.assertIn("labels by val_map.txt", row["dataset_description"])
         os.remove(self.store)
         mlperf = [*small, "--mlperf", "v6.0", "-s", "single-stream", "--mlperf-mode", "accuracy", "--axis", "mlperf_performance_sample_count_override=3"]
         row = self.one(1, *mlperf, "--axis", "mlperf_accuracy_target=100%", "--mlperf-log", str(self.folder / "log"))
         self.assertEqual((row["verdict"], row["accuracy_samples"]), ("invalid", 3))
-        self.assertIn("answers are right, 100 % are asked for", row["reason"])
+        self.assertIn("answers are correct, the target is 100.00 %", row["reason"])
         logged = (self.folder / "log" / "mlperf_log_accuracy.json").read_text()
         self.assertEqual(logged.count('"data" : "'), 3, logged)
         os.remove(self.store)
@@ -161,7 +161,7 @@ class AccuracyTest(StoreCase):
         self.assertEqual(self.measured("--labels", file, "--axis", "accuracy=2")["accuracy_top1"], 0.5)
         os.remove(self.store)
         self.assertIsNone(self.measured("--labels", file, "--axis", "accuracy=off")["accuracy_top1"])
-        self.refused("accuracy='few' is not all, off, or a number of samples", "--labels", file, "--axis", "accuracy=few")
+        self.refused("invalid value 'few' for accuracy: expected all, off, or a number of samples", "--labels", file, "--axis", "accuracy=few")
 
     def test_a_background_class_shifts_the_labels(self):
         self.samples([1, 2, 3])
@@ -173,7 +173,7 @@ class AccuracyTest(StoreCase):
     def test_bad_labels_are_one_line(self):
         self.samples([0, 1, 2])
         for message, text in (("holds 2 labels", "0\n1\n"), ("has 3 samples", "0\n1\n2\n3\n"), ("label 8 of sample 2 is out of range", "0\n1\n8\n"),
-                              ("label -1 of sample 0 is out of range", "-1\n1\n2\n"), ("labels.csv:2: 'two' is no number of a class", "0\ntwo\n2\n"),
+                              ("label -1 of sample 0 is out of range", "-1\n1\n2\n"), ("labels.csv:2: 'two' is not the number of a class", "0\ntwo\n2\n"),
                               ("names 03.npy, which is not in", "00.npy,0\n01.npy,1\n03.npy,2\n"), ("02.npy has none", "00.npy,0\n01.npy,1\n"),
                               ("labels.csv:2 names 00.npy once more", "00.npy,0\n00.npy,1\n"), ("it holds none", "\n"),
                               ("some lines name a file and some do not", "00.npy,0\n1\n")):
@@ -183,7 +183,7 @@ class AccuracyTest(StoreCase):
         self.refused("the samples of 'seeded' are made up", "--labels", self.labels("0\n"), dataset="seeded")
         relu = self.folder / "relu.onnx"
         relu.write_bytes(onnx.model(onnx.graph([onnx.node("Relu", "x", "y")], [onnx.value("x", ["N", 2, 4])], [onnx.value("y", ["N", 2, 4])])))
-        self.refused("labels are for classifiers", "--labels", self.labels("0\n1\n2\n"), model=relu)
+        self.refused("labels need a classifier", "--labels", self.labels("0\n1\n2\n"), model=relu)
 
 
 if __name__ == "__main__":

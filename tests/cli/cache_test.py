@@ -70,7 +70,7 @@ class CacheTest(unittest.TestCase):
         self.assertEqual(set(self.counts().values()), {(0, 0)})
 
     def test_words_that_are_none_clear_nothing(self):
-        for words, part in ((["clean"], "did you mean 'clear'?"), (["list", "--clear"], "the opposite"), (["clear", "reference"], "references"),
+        for words, part in ((["clean"], "did you mean 'clear'?"), (["list", "--clear"], "contradict each other"), (["clear", "reference"], "references"),
                             (["frobnicate"], "known: list, clear, references")):
             with self.subTest(words):
                 done = self.deepgap(*words)

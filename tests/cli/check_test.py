@@ -127,7 +127,7 @@ class Check(unittest.TestCase):
             path.write_bytes(relu_model(64, op="Sqrt"))  # of seeded samples, of which half are below zero
             run = deepgap("check", str(path), "--cache", name)
             self.assertEqual(run.returncode, 2, run.stderr + run.stdout)
-            self.assertIn("answers NaN to sample", run.stderr)
+            self.assertIn("returns NaN for sample", run.stderr)
             self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
             run = deepgap("run", "--model", str(path), "-n", "5", "--repeats", "1", "--cache", name, "--store", str(pathlib.Path(name, "a.db")))
             self.assertEqual(run.returncode, 0, run.stderr)
@@ -152,7 +152,7 @@ class Check(unittest.TestCase):
     def test_wrong_names_are_one_line_and_exit_2(self):
         for arguments, expected in {("resnet5",): "resnet50", ("resnet18", "--backend", "natve"): "native",
                                     ("resnet18", "--against", "onxruntime"): "onnxruntime",
-                                    ("resnet18", "--against", "no/such"): "--against: there is no folder no/such", ("nowhere.onnx",): "nowhere.onnx",
+                                    ("resnet18", "--against", "no/such"): "--against: folder no/such", ("nowhere.onnx",): "nowhere.onnx",
                                     ("resnet18", "--samples", "0"): "--samples", ("resnet18", "--precision", "fp33"): "fp32",
                                     ("resnet18", "--nodes", "--margin", "0.1"): "leave it out with --nodes",
                                     ("resnet18", "--option", "stream=2"): "streams"}.items():

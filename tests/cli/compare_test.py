@@ -84,7 +84,7 @@ class CompareTest(StoreCase):
         first, second = self.both("5ms", "5ms", "--repeats", "1")
         done = self.compare(first, second, "--fail-if-slower", "2%")
         self.assertEqual(done.returncode, 4, done.stdout)
-        self.assertIn("not enough data: measured once", done.stdout)
+        self.assertIn("not enough data: single run", done.stdout)
         self.assertRegex(done.stdout, "against .*: 1 not enough data\n")
 
     def gate(self, *words):
@@ -123,9 +123,9 @@ class CompareTest(StoreCase):
     def test_what_is_wrong_is_one_line(self):
         store = self.measure("a", "1ms")
         for words, said in (([store], "--a and --b"), ([store, store, "--metric", "speed"], "'speed' is no metric"),
-                            ([store, store, "--a", "batch"], "no key=value"), ([store, store, "--a", "batch=7"], "unknown batch '7'"),
-                            ([store, store, "--margin", "2"], "--margin '2'"), ([store, store, "--format", "xml"], "xml"),
-                            ([store, store, "--output", "p.txt"], "name it .html"), ([store, store, "--output", "/nowhere/p.html"], "no folder"),
+                            ([store, store, "--a", "batch"], "not KEY=VALUE"), ([store, store, "--a", "batch=7"], "unknown batch '7'"),
+                            ([store, store, "--margin", "2"], "invalid value '2' for --margin"), ([store, store, "--format", "xml"], "xml"),
+                            ([store, store, "--output", "p.txt"], "expected a page, such as NAME.html"), ([store, store, "--output", "/nowhere/p.html"], "no folder"),
                             ([store, store, "--profile", "--json"], "--profile prints text"),
                             ([store, "/nowhere.db"], "/nowhere.db")):
             with self.subTest(words=words[1:]):

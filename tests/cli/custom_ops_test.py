@@ -40,10 +40,10 @@ class CustomOps(unittest.TestCase):
         done, (row,) = self.measure("--axis", f"onnxruntime.custom_ops={LIBRARY}", "--batch", "2")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual((row["outcome"], row["unchecked"], row["check_pass"]), ("ok", True, None), row)
-        self.assertIn("onnxruntime is no reference for itself", row["reason"])
+        self.assertIn("onnxruntime is not a reference for itself", row["reason"])
         done = run("check", self.path, "--backend", "onnxruntime", "--option", f"custom_ops={LIBRARY}")
         self.assertEqual((done.returncode, len(done.stderr.strip().splitlines())), (1, 1), done.stdout + done.stderr)
-        self.assertIn("onnxruntime is no reference for itself", done.stderr)
+        self.assertIn("onnxruntime is not a reference for itself", done.stderr)
 
     def test_without_a_library_are_refused_by_name(self):
         done, (row,) = self.measure()
@@ -56,7 +56,7 @@ class CustomOps(unittest.TestCase):
         self.assertIn("/nowhere/ops.so", done.stderr)
         done, (row,) = self.measure("--axis", f"onnxruntime.custom_ops={NO_OPERATORS}")
         self.assertEqual(row["outcome"], "refused", row)
-        self.assertIn("is no library of custom operators that it can use", row["reason"])
+        self.assertIn("is not a usable library of custom operators", row["reason"])
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class DecideTest(unittest.TestCase):
         store = os.path.join(self.dir, "twice.db")
         table = os.path.join(PUBLISHED, "v100_p100_cost.csv")
         self.run_deepgap("import", "csv", table, "-o", store)
-        self.assertIn("6 were there already", self.run_deepgap("import", "csv", table, "-o", store).stdout)
+        self.assertIn("6 already present", self.run_deepgap("import", "csv", table, "-o", store).stdout)
         rows = self.rows(store, "--prices", "studies")
         self.assertEqual(len(rows), 6)
         expected = [0.00357, 0.00729, 0.00174, 0.00424, 0.00113, 0.0023]
@@ -176,7 +176,7 @@ class DecideTest(unittest.TestCase):
                 self.run_deepgap("export", os.path.abspath(os.path.join(ROOT, store)), "--by", "point", "-o", first)
                 self.assertIn("averages over repeats", self.run_deepgap("import", "deepgap", first, "-o", back).stderr)
                 self.run_deepgap("export", back, "--by", "point", "-o", second)
-                self.assertIn("were there already", self.run_deepgap("import", "deepgap", second, "-o", back).stdout)
+                self.assertIn("already present", self.run_deepgap("import", "deepgap", second, "-o", back).stdout)
                 self.run_deepgap("export", back, "--by", "record", "-o", third)
                 os.remove(back)
                 self.run_deepgap("import", "deepgap", third, "-o", back)
@@ -222,7 +222,7 @@ class DecideTest(unittest.TestCase):
         with open(rows, "w") as file:  # others by their ids
             file.write("\n".join([text[0]] + ["f" + line[1:] for line in text[1:]]) + "\n")
         self.run_deepgap("import", "deepgap", rows, "-o", back)
-        self.assertIn("are in EUR and USD: choose those of one with --select currency=EUR",
+        self.assertIn("are in EUR and USD: choose one currency with --select currency=EUR",
                       self.run_deepgap("report", back, "-o", "-", code=2).stderr)
         self.run_deepgap("report", back, "--select", "currency=USD", "-o", "-")
 
@@ -255,9 +255,9 @@ class DecideTest(unittest.TestCase):
     def test_training_is_not_weighed_against_inference(self):
         train = os.path.join(ROOT, "docs/results/training/h200.db")
         text = self.run_deepgap("recommend", train, H200, "--model", "resnet50", code=2).stderr
-        self.assertIn("several tasks (infer, train): say which with --task", text)
+        self.assertIn("several tasks (infer, train): choose one with --task", text)
         self.run_deepgap("recommend", train, H200, "--model", "resnet50", "--task", "train")
-        self.assertIn("answers nobody", self.run_deepgap("recommend", train, "--model", "resnet50", "--bound", "p99=15ms", code=2).stderr)
+        self.assertIn("answer no queries", self.run_deepgap("recommend", train, "--model", "resnet50", "--bound", "p99=15ms", code=2).stderr)
 
     def test_loadgens_summary(self):
         store = os.path.join(self.dir, "summary.db")
@@ -291,15 +291,15 @@ class DecideTest(unittest.TestCase):
         self.assertIn("contradict each other", said("recommend", PEAK, "--bound", "p50=15ms", "--bound", "p99=10ms"))
         self.assertIn("is given twice", said("recommend", PEAK, "--bound", "p99=15ms", "--bound", "p99=15ms"))
         self.assertIn("needs --prices FILE", said("recommend", PEAK, "--minimize", "cost"))
-        self.assertIn("asked of nobody", said("recommend", PEAK, "--rate", "1e300"))
-        self.assertIn("say which with --model", said("recommend", H200))
+        self.assertIn("expected at most", said("recommend", PEAK, "--rate", "1e300"))
+        self.assertIn("choose one with --model", said("recommend", H200))
         self.assertIn("did you mean 'resnet50'", said("recommend", H200, "--model", "resnet5"))
         self.assertIn("--rate -3", said("recommend", PEAK, "--rate", "-3"))
         self.assertIn("did you mean 'energy'", said("recommend", PEAK, "--minimize", "enrgy"))
         self.assertIn("did you mean 'unchecked'", said("recommend", PEAK, "--allow", "uncheckd"))
         self.assertIn("no such", said("import", "csv", "nothing.csv").lower())
         self.assertIn("unknown format", said("import", "xls", os.path.join(PUBLISHED, "v100_p100_cost.csv")))
-        self.assertIn("none of deepgap's own names", said("import", "csv", os.path.join(self.dir, "prices.toml")))
+        self.assertIn("deepgap does not know", said("import", "csv", os.path.join(self.dir, "prices.toml")))
 
 
 if __name__ == "__main__":

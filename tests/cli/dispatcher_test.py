@@ -47,7 +47,7 @@ class DispatcherTest(StoreCase):
     def test_what_is_shed_makes_the_result_invalid_unless_it_is_allowed(self):
         load = ["--scenario", "constant", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=4ms", "--queue-limit", "4", *VIRTUAL, "--shed"]
         row = self.one(1, *load, "reject-newest")
-        self.assertRegex(row["reason"], r"\d+ of \d+ queries \([\d.]+%\) were shed, 0% are allowed; lower the load")
+        self.assertRegex(row["reason"], r"\d+ of \d+ queries \([\d.]+ %\) were shed \(rejected because the queue is full\), at most 0 % are allowed. Lower the load")
         self.assertAlmostEqual(row["shed_share"], 0.75, delta=0.1)
         self.assertIsNone(row["latency_p99_ms"], "what is shed never ends, and three of four are")
         os.remove(self.store)
@@ -88,7 +88,7 @@ class DispatcherTest(StoreCase):
         self.assertLess(row["urgent_latency_p99_ms"], row["other_latency_p99_ms"])
 
     def test_bad_values_are_one_line(self):
-        for flags, words in ((["--max-batch", "4", "--max-delay", "5"], "max_delay='5' is not a time"), (["--instances", "0"], "instances='0' is not"),
+        for flags, words in ((["--max-batch", "4", "--max-delay", "5"], "invalid value '5' for max_delay: expected a time"), (["--instances", "0"], "'0' for instances"),
                              (["--shed", "some"], "unknown shed 'some'"), (["--device", "cpu+cpu"], "stands twice"),
                              (["--axis", "affinity=near"], "affinity near and far are for GPUs")):
             with self.subTest(flags):

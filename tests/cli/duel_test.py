@@ -49,12 +49,12 @@ class DuelTest(DuelCase):
         self.flags = [*TINY, "--axis", "null.latency=5ms", "--axis", "null.clock=virtual", "--axis", "null.distribution=normal"]
         [other] = self.contenders(self.run_deepgap("--duel", "null.seed", "--axis", "null.seed=1,2", "--margin", "5%", "--json"))
         self.assertEqual(other["verdict"], "same", other)
-        self.assertIn("the same as that of 1 within 5 %", other["text"])
+        self.assertIn("the same throughput as 1 within 5 %", other["text"])
 
     def test_says_how_much_longer_it_takes(self):
         result = self.run_deepgap(*latencies("5ms", "5.1ms", clock="real", sigma="0.3"), "--budget", "3s")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"5\.1ms: throughput not told apart from that of 5ms after \d+ pairs? of turns \(ratio [\d.]+ so far\): its budget is spent; "
+        self.assertRegex(result.stdout, r"5\.1ms: no significant difference in throughput from 5ms after \d+ pairs? of time slices \(ratio [\d.]+ so far\); its budget is spent; "
                                         r"needs about .* more")
         strict = self.run_deepgap(*latencies("5ms", "5.1ms", clock="real", sigma="0.3"), "--budget", "1s", "--strict")
         self.assertEqual(strict.returncode, 1, "not settled")
@@ -136,7 +136,7 @@ class AnyPaceTest(DuelCase):
                 first, second = self.rows()
                 self.assertEqual(second["outcome"], outcome)
                 self.assertEqual(first["outcome"], "ok")
-                self.assertIn(f"contender {value}: {outcome}", first["reason"])
+                self.assertIn(f"arm {value}: {outcome}", first["reason"])
 
     def test_ctrl_c_keeps_what_there_is(self):
         with subprocess.Popen(self.command(*latencies("5ms", "6ms", clock="real")), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
@@ -151,11 +151,11 @@ class AnyPaceTest(DuelCase):
 
     def test_bad_input_is_one_line(self):
         for flags, words in ((["--duel", "backend"], "one value, null; a duel takes two or more"), (["--duel", "colour"], "the axis has no value"),
-                             (["--duel", "batch", "--duel", "threads", "--batch", "1,2", "--threads", "1,2"], "--duel batch,threads: a duel is about one axis"),
-                             (["--duel", "batch,threads", "--batch", "1,2", "--threads", "1,2"], "a duel is about one axis"),
+                             (["--duel", "batch", "--duel", "threads", "--batch", "1,2", "--threads", "1,2"], "--duel batch,threads: compare along one axis"),
+                             (["--duel", "batch,threads", "--batch", "1,2", "--threads", "1,2"], "compare along one axis"),
                              (["--duel", "batch", "--batch", "1,2", "--scenario", "server", "--rate", "5"], "batch or single-stream, not server"),
-                             (["--duel", "batch", "--batch", "1,2", "-n", "20"], "a duel ends when it is decided"),
-                             (["--duel", "batch", "--batch", "1,2", "--interval", "0.5%"], "a duel ends when it is decided"),
+                             (["--duel", "batch", "--batch", "1,2", "-n", "20"], "--duel ends when the difference is clear"),
+                             (["--duel", "batch", "--batch", "1,2", "--interval", "0.5%"], "--duel ends when the difference is clear"),
                              (["--duel", "batch", "--batch", "1,2", "--processes", "2"], "one process"),
                              (["--duel", "batch", "--batch", "1,2", "--margin", "2"], "--margin"), (["--margin", "2%"], "add --duel"),
                              (["--duel", "batch", "--batch", "1,2", "--tenant", "seed=1", "--tenant", "seed=2"], "leave out one of them"),

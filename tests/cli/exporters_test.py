@@ -13,7 +13,7 @@ CASES = pathlib.Path("tests/data/exporters")
 ENGINES = ("native", "onnxruntime", "openvino", "libtorch")
 # What no engine gets: its values are no numbers.
 NO_TENSORS = {"tensorflow_string": "element type STRING is not supported", "sklearn_string_labels": "'label' has element type STRING, which is not supported",
-              "sklearn_zipmap": "'output_probability' is no tensor: sequences, maps, optional and sparse values are not supported"}
+              "sklearn_zipmap": "'output_probability' is not a tensor: sequences, maps, optional and sparse values are not supported"}
 # Refused by name, by all but the engines named first.
 OF_SOME = {"sklearn_isolation": (["onnxruntime"], "ai.onnx.ml."), "sklearn_logistic": (["onnxruntime"], "ai.onnx.ml.LinearClassifier"),
            "tensorflow_mask": (["native", "onnxruntime", "openvino"], "NonZero")}

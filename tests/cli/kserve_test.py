@@ -162,9 +162,9 @@ class KserveTest(StoreCase):
         self.assertIn("unknown model 'duoble', did you mean 'double'?", self.refused("--device", url, model="duoble"))
         self.assertIn("kserve measures servers: give --device http://host:port", self.refused())
         self.assertIn("is a server: give --backend kserve", self.refused("--device", url, model="resnet18", backend="null"))
-        self.assertIn("is no server", self.refused("--device", "http://user:word@127.0.0.1"))
-        self.assertIn("is no server", self.refused("--device", "ftp://127.0.0.1"))
-        self.assertIn("reference 'nothing' is no ONNX file", self.refused("--device", url, "--reference", "nothing"))
+        self.assertIn("is not a server", self.refused("--device", "http://user:word@127.0.0.1"))
+        self.assertIn("is not a server", self.refused("--device", "ftp://127.0.0.1"))
+        self.assertIn("reference 'nothing' is not an ONNX file", self.refused("--device", url, "--reference", "nothing"))
         self.assertIn("timeout", self.refused("--device", url, "--axis", "timeout=fast"))
         for option in ("ca_file", "token_file"):
             self.assertIn(f"{option}=nosuch cannot be read", self.refused("--device", url, "--axis", f"{option}=nosuch"))
@@ -227,7 +227,7 @@ class KserveTest(StoreCase):
         with open(self.store, "rb") as file:
             self.assertNotIn(b"s3cret-of-mine", file.read())
         os.remove(self.store)
-        self.assertIn("would be kept in the Store", self.refused("--device", self.server.url, "--axis", "env.DEEPGAP_KSERVE_TOKEN=s3cret"))
+        self.assertIn("would be kept in the store", self.refused("--device", self.server.url, "--axis", "env.DEEPGAP_KSERVE_TOKEN=s3cret"))
 
     @unittest.skipUnless(shutil.which("openssl"), "no openssl here to make a certificate")
     def test_certificates_are_verified(self):

@@ -113,7 +113,7 @@ class LoadTest(StoreCase):
         self.assertGreater(len(before), 0)
         if budget == "1ms":
             self.assertEqual(len(before), 1)
-        self.assertRegex(self.run_deepgap(*search, "--dry-run", "--resume").stdout, f"{len(before)} in the Store already, searches from ")
+        self.assertRegex(self.run_deepgap(*search, "--dry-run", "--resume").stdout, f"{len(before)} already in the store, searches from ")
         rest = self.run_deepgap(*search, "--resume", "--json")
         summary = json.loads(rest.stdout)
         self.assertEqual(rest.returncode, 0, summary["failures"])
@@ -124,7 +124,7 @@ class LoadTest(StoreCase):
         self.assertEqual(len(ids), len(set(ids)))
         again = json.loads(self.run_deepgap(*search, "--resume", "--json").stdout)
         self.assertEqual((again["records"], again["peaks"]), (0, summary["peaks"]))
-        self.assertIn("in the Store already, peak: ", self.run_deepgap(*search, "--dry-run", "--resume").stdout)
+        self.assertIn("already in the store, peak: ", self.run_deepgap(*search, "--dry-run", "--resume").stdout)
 
     def test_find_peak_says_that_a_bound_is_out_of_reach(self):
         result = self.run_deepgap("--scenario", "concurrency", "--axis", "null.latency=5ms", "--bound", "p90=2ms", "--duration", "300ms",
@@ -191,16 +191,16 @@ class AnyPaceTest(StoreCase):
         with open(trace, "w") as f:
             f.write("0\n1\n0.5\n")
         for flags, message in (
-                (["--scenario", "server"], "give for example --rate 200"), (["--scenario", "server", "--rate=0"], "rate='0'"),
-                (["--scenario", "server", "--rate=-3"], "rate='-3'"), (["--scenario", "constant", "--rate=inf"], "rate='inf'"),
-                (["--scenario", "bursty", "--rate=nan"], "rate='nan'"),
-                (["--rate", "5"], "'rate' is not an option of scenario batch; it is one of bursty, constant, server"),
+                (["--scenario", "server"], "give for example --rate 200"), (["--scenario", "server", "--rate=0"], "'0' for rate"),
+                (["--scenario", "server", "--rate=-3"], "'-3' for rate"), (["--scenario", "constant", "--rate=inf"], "'inf' for rate"),
+                (["--scenario", "bursty", "--rate=nan"], "'nan' for rate"),
+                (["--rate", "5"], "'rate' is not an option of scenario batch; it belongs to bursty, constant, server"),
                 (["--scenario", "server", "--rate", "5", "--clients", "2"], "'clients' is not an option of scenario server"),
                 (["--scenario", "trace", "--trace", trace], "bad.txt:3: 0.5 goes back in time"),
                 (["--scenario", "trace", "--trace", self.dir], "cannot read the trace"),
                 (["--scenario", "multi-stream"], "give for example --batch 8"),
-                (["--scenario", "server", "--rate", "5", "--bound", "p99<15ms"], "bound='p99<15ms'"),
-                (["--scenario", "server", "--rate", "5", "--bound", "p99=15"], "bound='p99=15'"),
+                (["--scenario", "server", "--rate", "5", "--bound", "p99<15ms"], "'p99<15ms' for bound"),
+                (["--scenario", "server", "--rate", "5", "--bound", "p99=15"], "'p99=15' for bound"),
                 (["--scenario", "server", "--rate", "1", "--duration", "500ms"], "rate of 1 a second makes 0.5 queries in a window of 500 ms"),
                 (["--scenario", "sever", "--rate", "5"], "did you mean 'server'")):
             with self.subTest(message):
@@ -246,14 +246,14 @@ period = "50ms"
         for flags, says in ((server, "needs --bound"),
                             ([*server, *bound, "--rate", "10,20"], "chooses rate itself"),
                             (["--find-peak", *bound], "needs --scenario"),
-                            (["--find-peak", *bound, "--scenario", "offline"], "has no load to choose in scenario offline"),
-                            ([*server, *bound, "--peak-from", "0"], "tells about loads from 15 to"),
-                            ([*server, *bound, "--peak-from", "nan"], "tells about loads from 15 to"),
-                            ([*server, *bound, "--peak-ratio", "0"], "--peak-ratio: from 0.1% to 50%"),
-                            ([*server, *bound, "--peak-ratio", "near"], "is no share"),
-                            ([*server, *bound, "--peak-interval", "0"], "--peak-interval '0' is no share"),
-                            ([*server, *bound, "--peak-interval", "90%"], "--peak-interval: from 0.1% to 50%"),
-                            (["--scenario", "concurrency", "--find-peak", *bound, "--peak-interval", "3%"], "--peak-interval is of rates"),
+                            (["--find-peak", *bound, "--scenario", "offline"], "has no load to vary in scenario offline"),
+                            ([*server, *bound, "--peak-from", "0"], "can test loads from 15 to"),
+                            ([*server, *bound, "--peak-from", "nan"], "can test loads from 15 to"),
+                            ([*server, *bound, "--peak-ratio", "0"], "--peak-ratio: expected 0.1% to 50%"),
+                            ([*server, *bound, "--peak-ratio", "near"], "expected a percentage or fraction"),
+                            ([*server, *bound, "--peak-interval", "0"], "invalid value '0' for --peak-interval"),
+                            ([*server, *bound, "--peak-interval", "90%"], "--peak-interval: expected 0.1% to 50%"),
+                            (["--scenario", "concurrency", "--find-peak", *bound, "--peak-interval", "3%"], "--peak-interval applies to rates"),
                             ([*server, *bound, "--iterations", "10"], "compares windows of one length"),
                             ([*server, *bound, "--repeats", "2"], "leave out --repeats"),
                             (["--scenario", "server", "--rate", "5", "--peak-from", "10"], "add --find-peak")):

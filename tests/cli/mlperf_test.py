@@ -142,7 +142,7 @@ class MlperfTest(unittest.TestCase):
             (["--axis", "mlperf_min_duration=5"], "--mlperf"),
             ([*server, "--iterations", "5"], "--iterations"),
             ([*server, "--mlperf-trace"], "--mlperf-log"),
-            (["--scenario", "offline", "--mlperf-log", self.path("log")], "--mlperf-log is for MLPerf runs"),
+            (["--scenario", "offline", "--mlperf-log", self.path("log")], "--mlperf-log goes with MLPerf runs"),
             ([*server, "--mlperf-test", "TEST09"], "TEST01, TEST04"),
             ([*server, "--user-conf", self.path("bad.conf")], "bad.conf:2: unknown key 'target_qp', did you mean 'target_qps'?"),
             (["--scenario", "server", "--user-conf", self.path("bad.conf")], "one --mlperf"),
@@ -243,8 +243,8 @@ class MlperfTest(unittest.TestCase):
         for name in ("resnet50", "mobilenet_v1", "ssd_mobilenet_v1", "ssd_resnet34"):
             self.assertRegex(run.stdout, name + r" .*server.*: about")
         # Today's four scenarios and three of 2019 for five networks; 2019's multi-stream is a search for each.
-        self.assertEqual(re.findall(r"(\d+) points?, \d+ records? to make, (\d+) refused, 0 skipped", run.stdout), [("35", "7"), ("3", "0"), ("1", "0"), ("1", "1")])
-        lines = [line for line in run.stdout.splitlines() if " to make, " not in line]
+        self.assertEqual(re.findall(r"(\d+) points?, \d+ records? to measure, (\d+) refused, 0 skipped", run.stdout), [("35", "7"), ("3", "0"), ("1", "0"), ("1", "1")])
+        lines = [line for line in run.stdout.splitlines() if " to measure, " not in line]
         self.assertEqual([line for line in lines if "refused" in line], [line for line in lines if line.startswith("gnmt ")])
         self.assertEqual({line.split(" ")[0] for line in lines if "searches from 2 samples a query" in line},
                          {"resnet50", "mobilenet_v1", "ssd_mobilenet_v1", "ssd_resnet34"})

@@ -168,7 +168,7 @@ class OutputTest(StoreCase):
         os.mkfifo(study)
         done = subprocess.run([PROGRAM, "run", study], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("it is no regular file", done.stderr)
+        self.assertIn("it is not a regular file", done.stderr)
 
     def test_a_worker_that_could_not_be_started_is_measured_by_resume(self):
         seen = set()

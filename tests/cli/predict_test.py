@@ -44,7 +44,7 @@ class PredictTest(unittest.TestCase):
     def test_a_card_of_another_architecture_is_a_first_guess(self):
         done = predict("resnet50", "--device", "T4", "--precision", "int8")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("foretold, not measured", done.stdout)
+        self.assertIn("predicted, not measured", done.stdout)
         self.assertIn("first guess", done.stdout)
         self.assertNotIn("first guess", predict("resnet50", "--device", "h100").stdout)
 
@@ -139,7 +139,7 @@ class PredictTest(unittest.TestCase):
             self.assertIn("H100 SXM5", done.stdout, "devices of both kinds in one call")
             refused = predict("resnet50", "--device", file, "--task", "train")
             self.assertEqual(refused.returncode, 2)
-            self.assertIn("no training on a CPU", refused.stderr)
+            self.assertIn("training on a CPU has not been measured", refused.stderr)
             with open(file, "w") as out:
                 out.write("[]")
             self.assertIn("deepgap ceilings --json", predict("resnet50", "--device", file).stderr)

@@ -150,8 +150,8 @@ class Profile(unittest.TestCase):
         self.assertIn("fp33", self.refused(2, MODEL, "--precision", "fp33"))
         self.assertIn("resnet18", self.refused(2, "resnet19"))
         self.assertIn("fp16", self.refused(1, MODEL, "--precision", "fp16"))
-        self.assertIn("--trace is of what a GPU did", self.refused(2, MODEL, "--trace", "t.json"))
-        self.assertIn("there is no folder /nowhere", self.refused(2, MODEL, "--output", "/nowhere/p.html"))
+        self.assertIn("--trace shows what a GPU did", self.refused(2, MODEL, "--trace", "t.json"))
+        self.assertIn("folder /nowhere does not exist", self.refused(2, MODEL, "--output", "/nowhere/p.html"))
         self.assertIn("cannot open /nowhere.toml", self.refused(2, MODEL, "--families", "/nowhere.toml"))
 
 
@@ -260,7 +260,7 @@ class Ceilings(unittest.TestCase):
             print("there is a GPU here: that one without is refused is not tried")
             return
         self.assertEqual(run.returncode, 1)
-        self.assertIn("no ceilings of cuda:0: ", run.stdout)
+        self.assertIn("no measured peaks of cuda:0: ", run.stdout)
         self.assertEqual(deepgap("ceilings", "--device", "gpu7").returncode, 2)
 
 
@@ -290,7 +290,7 @@ class ImportNcu(unittest.TestCase):
         self.assertIn("ampere_sgemm_128x64_nn", table.stdout)
 
     def test_what_is_no_such_table_is_refused(self):
-        for text, words in (("", "no kernels of Nsight Compute"), (self.rows.replace("1.5", "many"), "which is no number")):
+        for text, words in (("", "no kernels of Nsight Compute"), (self.rows.replace("1.5", "many"), "which is not a number")):
             run = self.imported(text)
             self.assertEqual(run.returncode, 2)
             self.assertIn(words, run.stderr)

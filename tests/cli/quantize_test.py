@@ -91,7 +91,7 @@ class Quantize(unittest.TestCase):
         self.assertEqual((self.folder / "q.onnx").read_bytes(), first)
         self.refused("the calibration table is of " + MODEL, "--calibration-table", table, model=SMALL)
         table.write_text("no table")
-        self.refused("is no calibration table", "--calibration-table", table)
+        self.refused("is not a calibration table", "--calibration-table", table)
 
     def test_nodes_are_kept_by_name(self):
         report = json.loads(self.quantize("--keep", "conv1,fc", "--json").stdout)
@@ -118,7 +118,7 @@ class Quantize(unittest.TestCase):
         model = "mobilenet_v3_large:image=128"
         report = json.loads(self.quantize("--json", "--min-output-sqnr-db", -300, model=model).stdout)
         text = self.quantize("--min-output-sqnr-db", 200, model=model).stdout
-        self.assertRegex(text, "outputs  SQNR .*, which more nodes in FP32 would not mend")
+        self.assertRegex(text, "outputs  SQNR .*, which keeping more nodes in FP32 would not improve")
         self.assertEqual(text.count("in FP32  "), len(report["kept"]), "all are quantized that their own error allows")
 
     def test_a_file_without_any_int8_is_not_written(self):
@@ -129,7 +129,7 @@ class Quantize(unittest.TestCase):
 
     def test_wrong_settings(self):
         self.refused("did you mean 'entropy'?", "--method", "entropi")
-        self.refused("--percentile='120' is not a number from 50 to 100", "--percentile", "120")
+        self.refused("invalid value '120' for --percentile: expected a number from 50 to 100", "--percentile", "120")
         self.refused("unknown model 'resnet19'", model="resnet19")
 
     def test_the_model_is_not_overwritten(self):
@@ -139,7 +139,7 @@ class Quantize(unittest.TestCase):
     def test_wrong_calibration_data(self):
         empty = self.folder / "empty"
         empty.mkdir()
-        self.refused("holds no pictures", "--dataset", empty)
+        self.refused("holds no images", "--dataset", empty)
         other, broken = self.folder / "other.npy", self.folder / "broken.npy"
         array(other, (2, 3, 32, 32), [0.5] * (2 * 3 * 32 * 32))
         self.refused("[1,3,64,64]", "--dataset", other)

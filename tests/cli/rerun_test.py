@@ -40,14 +40,14 @@ class RerunTest(StoreCase):
         for column in ("point_id", "options", "batch", "repeat", "sweep", "stopping", "iterations", "warmup_iterations", "study", "outcome", "verdict"):
             self.assertEqual(new[column], row[column], column)
         self.assertNotEqual((new["record_id"], new["run_id"]), (row["record_id"], row["run_id"]))
-        self.assertIn("not enough data: measured once", said, "one repeat tells nothing")
+        self.assertIn("not enough data: single run", said, "one repeat tells nothing")
         self.assertRegex(said, r"(?m)^then .*: 2 records of .*, [\d.]+ items/s, as_found$")
         self.assertRegex(said, r"(?m)^now .*: 1 record of .*, [\d.]+ items/s, as_found$")
         self.assertEqual(len(self.rows()), len(rows), "the Store that has it is left alone")
 
     def test_three_of_both_are_compared(self):
         row = self.measure("--repeats", "3", "--axis", "null.latency=5ms")[0]
-        self.assertIn("not enough data: measured once", self.rerun(row["record_id"]))
+        self.assertIn("not enough data: single run", self.rerun(row["record_id"]))
         said = self.rerun(row["record_id"], "--repeats", "2")
         self.assertIn("same within 2.0 %", said)
         self.assertEqual(len(self.records_again()), 3)

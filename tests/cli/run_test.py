@@ -50,7 +50,7 @@ class RunTest(RunCase):
     def test_dry_run_writes_nothing(self):
         result = self.run_deepgap("--batch", "1,2", "--dry-run", "--device", "cpu,cuda:0")
         self.assert_exit(result, 0)
-        self.assertIn("4 points, 4 records to make, 2 refused", result.stdout)
+        self.assertIn("4 points, 4 records to measure, 2 refused", result.stdout)
         self.assertFalse(os.path.exists(self.store))
 
     def test_options_of_an_engine_that_is_not_here_do_not_end_the_run(self):
@@ -140,8 +140,8 @@ class RunTest(RunCase):
             (["--timeout", "60"], {}, "--timeout"),
             (["--duration", "5 apples"], {}, "--duration"),
             (["--interval", "x"], {}, "--interval"),
-            (["--repeats", "x"], {}, "--repeats 'x' is neither a number"),
-            (["--repeats", "1.5"], {}, "--repeats '1.5' is neither a number"),
+            (["--repeats", "x"], {}, "invalid value 'x' for --repeats: expected a number"),
+            (["--repeats", "1.5"], {}, "invalid value '1.5' for --repeats: expected a number"),
             (["--check", "maybe"], {}, "--check"),
             (["--axis", "novalue"], {}, "--axis"),
             (["--axis", "native.path=fats"], {"backend": "native"}, "native: unknown path 'fats', did you mean 'fast'?"),
@@ -198,7 +198,7 @@ class RunTest(RunCase):
         picture = os.path.join(self.dir, "pictures")
         os.mkdir(picture)
         with open(os.path.join(picture, "a.png"), "w") as f:
-            f.write("no picture")
+            f.write("no image")
         self.assert_one_line(self.run_deepgap("--dataset", picture), 2, "a.png")
 
     def test_a_store_that_is_none_is_one_line(self):

@@ -57,7 +57,7 @@ class Schedule(unittest.TestCase):
         folder = pathlib.Path(self.folder.name)
         text = folder / "text.json"
         text.write_text("not\njson")
-        cases = [(["--settings", folder / "none.json"], "none.json"), (["--settings", text], "no JSON object"),
+        cases = [(["--settings", folder / "none.json"], "none.json"), (["--settings", text], "not a JSON object"),
                  (["--settings", folder], ""), ([], "--settings"),
                  (["--settings", self.settings(), "--limit", "-1"], "--limit"), (["--settings", self.settings(), "--limit", "many"], "--limit"),
                  (["--settings", self.settings(), "--mlperf", "v9"], "unknown MLPerf round 'v9'")]

@@ -108,11 +108,11 @@ class SelectionTest(StoreCase):
         self.assertEqual(deepgap("note", self.store).split(), ["3", "kept", "too"])
 
     def test_what_is_wrong_is_one_line(self):
-        for words, said in ((["tag", self.store, "a b"], "it has letters"), (["tag", self.store, "a;b"], "it has letters"),
+        for words, said in ((["tag", self.store, "a b"], "expected at most 100 letters"), (["tag", self.store, "a;b"], "expected at most 100 letters"),
                             (["tag", self.store, "x" * 101], "at most 100"), (["tag", self.store, "--remove"], "say which tag"),
                             (["note", self.store, "two\nlines"], "one line"), (["note", self.store, "--remove"], "say which note"),
                             (["note", self.store, "x", "--json"], "leave it out"), (["tag", "/nowhere.db", "x"], "/nowhere.db"),
-                            (["export", self.store, "--since", "today"], "is no time such as"),
+                            (["export", self.store, "--since", "today"], "expected a time such as"),
                             (["check", "resnet18", "--batch", "1"], "--batch says which records of a Store are meant")):
             with self.subTest(words=words):
                 error = deepgap(*words, code=2)

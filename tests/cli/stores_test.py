@@ -99,7 +99,7 @@ class StoresTest(unittest.TestCase):
         database.close()
         self.assertIn("newer.db: made by a newer deepgap", deepgap("merge", os.path.join(self.dir, "none.db"), H200, newer, code=2))
         self.assertFalse(os.path.exists(os.path.join(self.dir, "none.db")))
-        self.assertIn("required", deepgap("merge", out, code=2))
+        self.assertIn("no store to read", deepgap("merge", out, code=2))
 
     def test_percentiles_are_columns(self):
         store = os.path.join(self.dir, "null.db")
@@ -127,12 +127,12 @@ class StoresTest(unittest.TestCase):
         result = subprocess.run([PROGRAM, "check", wrong], capture_output=True, text=True)
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stdout.count("DIFFERS"), 1)
-        self.assertIn("check takes one model, or Stores", deepgap("check", "resnet18", H200, code=2))
+        self.assertIn("check takes one model, or stores", deepgap("check", "resnet18", H200, code=2))
         self.assertIn("leave out --against", deepgap("check", H200, "--against", "native", code=2))
 
     def test_a_copy_is_of_one_store(self):
-        self.assertIn("a Store is made from one Store", deepgap("export", H200, TWO_GPUS, "-o", os.path.join(self.dir, "x.db"), code=2))
-        self.assertIn("is the Store itself", deepgap("export", H200, self.other, "-o", self.other, "--format", "csv", code=2))
+        self.assertIn("a store is made from one store", deepgap("export", H200, TWO_GPUS, "-o", os.path.join(self.dir, "x.db"), code=2))
+        self.assertIn("is the store itself", deepgap("export", H200, self.other, "-o", self.other, "--format", "csv", code=2))
         self.assertIn("cannot open Store", deepgap("report", H200, os.path.join(self.dir, "none.db"), "-o", "-", code=2))
 
     def test_texts_of_a_store_command_no_terminal(self):

@@ -58,8 +58,8 @@ class TerminalTest(StoreCase):
         self.assertEqual(code, 0, shown)
         first, on = shown.index("provisional"), shown.index("going on until")
         self.assertEqual(shown[first:on].count("ok, as_found"), 2)
-        self.assertNotIn("items/s +-", shown[:on], "no Record yet")
-        self.assertEqual(shown[on:].count("items/s +-"), 2)
+        self.assertNotIn("items/s (", shown[:on], "no Record yet")
+        self.assertEqual(shown[on:].count("items/s ("), 2)
         self.assertIn(" left] first look: ", shown)
         self.assertEqual(len(self.rows()), 2, "the first look is in no Store")
 
@@ -118,7 +118,7 @@ class TerminalTest(StoreCase):
     def test_a_pipe_gets_no_first_look_and_the_whole_table(self):
         done = self.run_deepgap("--budget", "300ms", "--batch", "1,2")
         self.assertNotIn("provisional", done.stdout + done.stderr)
-        self.assertIn("95 % interval", done.stdout)
+        self.assertIn("95 % CI", done.stdout)
 
     def test_a_table_fits_the_terminal_or_says_what_was_cut(self):
         code, shown = self.at_terminal("--warmup", "0", "--iterations", "3", "--axis", "latency=1ms,2ms", "--axis", "sigma=0.1")

@@ -58,7 +58,7 @@ class WordsTest(StoreCase):
             f.write('[[grid]]\nmodel = "resnet18"\nbackend = "Null"\nbatch = [1, 2]\n')
         self.assertEqual(self.models(study), ["resnet18"] * 2)
         self.assertEqual(self.models(study, "resnet34"), ["resnet34"] * 2)
-        self.assertIn("too many", self.refused(study, study))
+        self.assertIn("unexpected second study", self.refused(study, study))
 
     def test_files_with_commas(self):
         first, second = self.copy("a,b.onnx"), self.other
@@ -139,12 +139,14 @@ class WordsTest(StoreCase):
                  for words in (["help"], ["--help"], ["help", "run"], ["run", "--help"], ["run", "-h"], ["tune", "--help"], ["check", "--help"])]
         self.assertEqual(pages[0], pages[1])
         self.assertEqual(pages[2], pages[3])
-        self.assertEqual(pages[2], pages[4])
+        self.assertLess(pages[4].count("\n"), 50, "-h is one screen of common flags")
+        self.assertIn("deepgap run --help shows all", pages[4])
         for page in pages:
             self.assertNotIn("__", page)
             for line in page.splitlines():
                 self.assertLessEqual(len(line), 100, line)
         self.assertIn("Examples:", pages[0])
+        self.assertLess(pages[0].index("Measure:"), pages[0].index("Decide:"))
         self.assertIn("deepgap run resnet50", pages[2])
         self.assertIn("did you mean 'run'", self.refused("rn", command=["help"]))
 
@@ -176,9 +178,9 @@ class WordsTest(StoreCase):
                 lost = self.run_deepgap(self.network, *count, *([] if "-e" in flags else ["-e", "null"]), *flags)
                 self.assertEqual((lost.returncode, lost.stdout), (2, ""), lost.stderr)
                 self.assertIn(flags[0] if flags[0] != "--mlperf" else "--mlperf-log", lost.stderr)
-                self.assertRegex(lost.stderr, "there is no folder /proc/nowhere|/dev/null is no folder")
+                self.assertRegex(lost.stderr, "folder /proc/nowhere does not exist|/dev/null is not a folder")
                 self.assertFalse(os.path.exists(self.store))
-        self.assertIn("there is no folder /proc/nowhere", self.refused(self.network, "-o", "/proc/nowhere/q.onnx", command=["quantize"]))
+        self.assertIn("folder /proc/nowhere does not exist", self.refused(self.network, "-o", "/proc/nowhere/q.onnx", command=["quantize"]))
 
     # What is generated
 

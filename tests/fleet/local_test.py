@@ -159,7 +159,7 @@ class LocalTest(FleetCase):
         for verb in ("status", "gather"):
             told = " ".join(self.notes(verb))
             self.assertRegex(told, r"n1: its clock is (89|90|91)\.\d s ahead of the shared disk's")
-            self.assertRegex(told, r"n2: the shared disk took up to 3\d\.\d s for what it handed in")
+            self.assertRegex(told, r"n2: the shared disk took up to 3\d\.\d s to store its results")
         self.assert_exactly_once()
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU alone: a node with fewer cannot be played")
@@ -206,7 +206,7 @@ class LocalTest(FleetCase):
             ('model = "resnet18:', 'model = "resnet81:', [], "s.toml:3: unknown model 'resnet81', did you mean"),
             ("check = false", "find_peak = true", [], "a fleet measures grids"),
             ("", "", ["--scheduler", "lokal"], "did you mean 'local'"),
-            ("", "", ["--max-jobs", "0"], "--max-jobs '0'"),
+            ("", "", ["--max-jobs", "0"], "invalid value '0' for --max-jobs"),
             ("", "", ["--bundle", "none.tar"], "--bundle none.tar is no file"),
             ("", "", ["--task-time", "soon"], "--task-time 'soon'"),
         ]
@@ -215,8 +215,8 @@ class LocalTest(FleetCase):
             self.assertIn(words, self.fleet("s.toml", *flags, code=2))
             self.assertFalse(os.path.exists(self.dir + "/s.fleet"))
         self.assertIn("did you mean 'status'", self.fleet("statsu", code=2))
-        self.assertIn("is no fleet", self.fleet("status", ".", code=2))
-        self.assertIn("wants the fleet's folder", self.fleet("gather", code=2))
+        self.assertIn("is not the folder of a fleet", self.fleet("status", ".", code=2))
+        self.assertIn("needs the fleet's folder", self.fleet("gather", code=2))
         self.write(text)
         self.fleet("s.toml", "--detach")
         self.assertIn("holds a fleet already", self.fleet("s.toml", code=2))

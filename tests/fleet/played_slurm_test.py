@@ -54,7 +54,7 @@ class PlayedSlurmTest(FleetCase):
         archive("silent", "#!/bin/sh\nexit 1\n")
         cases = [("other", r"said: \S*/other.tar cannot be unpacked: tar: This does not look like a tar archive"),
                  ("empty", r"said: \S*/empty.tar holds no FOLDER/bin/deepgap"),
-                 ("unloadable", "said: deepgap: libfoo.so.1: cannot open shared object file"), ("silent", "failed without a word")]
+                 ("unloadable", "said: deepgap: libfoo.so.1: cannot open shared object file"), ("silent", "failed without a message")]
         for name, words in cases:
             with self.subTest(name):
                 slurm = PlayedSlurm(f"{self.dir}/slurm-{name}")
@@ -89,7 +89,7 @@ class PlayedSlurmTest(FleetCase):
         command = [*self.command(self.study(points=2)), "--scheduler", "slurm", "--cpus-per-task", "1", "--dry-run"]
         told = subprocess.run(command, cwd=self.dir, env=self.environment, capture_output=True, text=True, timeout=300)
         self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("deepgap: note: Slurm says: Job 1 to start at 2026-01-02T03:04:05 using 1 processors on nodes n0", told.stderr)
+        self.assertIn("deepgap: note: Slurm reports: Job 1 to start at 2026-01-02T03:04:05 using 1 processors on nodes n0", told.stderr)
         self.assertIn("Invalid node name", self.fleet(*command[2:], "--exclude", "nX", code=2))
         self.assertEqual((slurm.told()["accepted"], os.listdir(self.dir + "/node")), (0, []))
 
@@ -100,7 +100,7 @@ class PlayedSlurmTest(FleetCase):
         os.chmod(self.dir + "/bin/sinfo", 0o755)
         self.environment["PATH"] = self.dir + "/bin:" + os.environ["PATH"]
         told = self.fleet(self.study(), "--scheduler", "slurm", code=2)
-        self.assertRegex(told, "^deepgap: sinfo finds no cluster of Slurm: Could not establish a configuration source; SLURM_CONF.*\n$")
+        self.assertRegex(told, "^deepgap: sinfo finds no Slurm cluster: Could not establish a configuration source; set SLURM_CONF.*\n$")
 
     def names(self, folder):
         return [f"s.fleet/scripts/{name}" for name in sorted(os.listdir(folder))]

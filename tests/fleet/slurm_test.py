@@ -128,7 +128,7 @@ class SlurmTest(FleetCase):
         self.until(lambda: json.loads(subprocess.run(self.command("status", "s.fleet", "--json"), cwd=self.dir, env=self.environment,
                                                      capture_output=True, text=True).stdout)["held"] == 4, "four tasks are held")
         told = self.fleet("wait", "s.fleet", code=1)
-        self.assertIn("the first look said", told)
+        self.assertIn("the first query reported", told)
         self.assertIn("/gone is not there", told)
         self.fleet("cancel", "s.fleet")
 
@@ -147,7 +147,7 @@ class SlurmTest(FleetCase):
         self.until(lambda: json.loads(subprocess.run(self.command("status", "s.fleet", "--json"), cwd=self.dir, env=self.environment,
                                                      capture_output=True, text=True).stdout)["held"] == 4, "four tasks are held")
         told = self.fleet("status", "s.fleet", code=1)
-        self.assertRegex(told, r"the first look said: n\d+: it can do nothing of task 0: null has no device cuda:1 here")
+        self.assertRegex(told, r"the first query reported: n\d+: it can do nothing of task 0: null has no device cuda:1 here")
         self.assertNotIn(f"said: n{NODES - 1}:", told)  # which has no GPU
         self.fleet("cancel", "s.fleet")
 
@@ -157,10 +157,10 @@ class SlurmTest(FleetCase):
         cases = [
             (text, ["--partition", "mian"], "--partition: unknown partition 'mian', did you mean 'main'?"),
             (text, ["--constraint", "evn"], "did you mean 'even'?"),
-            (text, ["--time", "soon"], "--time 'soon' is no time"),
+            (text, ["--time", "soon"], "invalid value 'soon' for --time"),
             (text, ["--partition", "short", "--time", "1h"], "--time 1h: the partition allows 0-00:02:00"),
             (text.replace("repeats = 2", "repeats = 500"), ["--partition", "short"], "is too short: what is compared stays together"),
-            (text, ["--hosts", "h"], "--hosts is no option of scheduler slurm"),
+            (text, ["--hosts", "h"], "scheduler slurm has no option --hosts"),
             (self.on_gpus(text), ["--partition", "plain"], "partition plain has no GPUs (no gres gpu)"),
             (self.on_gpus(text), ["--constraint", "none"], "no node of partition main with none has GPUs"),
             (self.on_gpus(text, "cuda:3"), [], "points name 4 GPUs of a node, and the most that one of partition main has is 2"),

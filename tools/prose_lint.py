@@ -21,7 +21,7 @@ MOST_CHARACTERS = 200
 # (pattern, what to write instead). They apply to prose and to literals, whatever the case.
 BANNED = [
     (r"\b(?:is|are|was|were) no\b(?! (?:longer|more|less|fewer|larger|smaller|slower|faster|better|worse)\b)", '"is not a" or "there is no"'),
-    (r"\b(?:is|are|was|were) (?:none|nothing)\b", '"there are no ..." or a verb: "deepgap found no ..."'),
+    (r"\b(?:is|are|was|were) (?:none|nothing)\b(?! to\b)", '"there are no ..." or a verb: "deepgap found no ..."'),
     (r"\b(?:told|said)\b(?! apart)", '"reported", "shown" or "stated"'),
     (r"\b(?:told|tells?|telling) (?:\w+ )?apart\b", '"distinguish"'),
     (r"\bmend(?:s|ed|ing)?\b", '"fix"'),
@@ -30,7 +30,7 @@ BANNED = [
     (r"\bcontenders?\b", '"arm"'),
     (r"\b(?:not separable|inseparable|cannot be told)\b", '"no significant difference"'),
     (r"\bas found\b", '"no target"'),
-    (r"\bundecided\b", '"inconclusive"'),
+    (r"\bundecided\b(?! \(inconclusive)", '"inconclusive"'),
     (r"\blatency bounds?\b", '"latency SLO"'),
     (r"(?<![-'_./])(?<!deepgap )\bceilings?\b(?![-'_./]\w)", '"measured peak"'),
     (r"\bwinners?\b", '"tuned configuration"'),
@@ -39,7 +39,7 @@ BANNED = [
     (r"\bplain evaluator\b", '"reference interpreter"'),
     (r"\bcopy engines?\b", '"TMA", or "DMA engine"'),
     (r"\bping[- ]pong teams?\b", '"ping-pong warpgroups"'),
-    (r"\bpictures?\b", '"image" or "figure"'),
+    (r"(?<!zeros, )\bpictures?\b(?!, crops)", '"image" or "figure"'),
     (r"\brooms?\b", '"module"'),
     (r"\bhand(?:s|ed)? in\b", '"upload" or "pass"'),
     (r"\bfor ever\b", '"forever", or what happens: "counts as infinite latency"'),

@@ -68,8 +68,8 @@ std::string words_of(const std::string& program, const std::string& output) {
   const size_t fatal = output.find(": fatal: ");
   if (fatal == std::string::npos) throw Error(ErrorKind::input, fmt::format("{}: {}", program, words_of(program, output)));
   throw Error(ErrorKind::input,
-              fmt::format("{} finds no Slurm cluster: {}; set SLURM_CONF to the cluster's slurm.conf, or name another --scheduler",
-                          program, words_of(program, output.substr(output.rfind('\n', fatal) + 1))));
+              fmt::format("{} finds no Slurm cluster: {}; set SLURM_CONF to the cluster's slurm.conf, or name another --scheduler", program,
+                          words_of(program, output.substr(output.rfind('\n', fatal) + 1))));
 }
 
 // A controller that is busy or being restarted is asked again.

@@ -34,9 +34,10 @@ TEST(Conflicts, WhatSomePointsUseIsNone) {
 }
 
 TEST(Conflicts, AnEngineThatNoPointHas) {
-  EXPECT_EQ(error_of({{"openvino.hint", {"latency"}, {"--axis openvino.hint"}}}),
-            "--axis openvino.hint: openvino.hint applies to backend openvino, which none of the points has: add it to the backends, or leave "
-            "it out");
+  EXPECT_EQ(
+      error_of({{"openvino.hint", {"latency"}, {"--axis openvino.hint"}}}),
+      "--axis openvino.hint: openvino.hint applies to backend openvino, which none of the points has: add it to the backends, or leave "
+      "it out");
   EXPECT_THAT(error_of({{"openvino.hint", {"latency"}}, {"backend", {"native", "onnxruntime"}}}), HasSubstr("backend openvino"));
   EXPECT_EQ(error_of({{"openvino.hint", {"latency"}}, {"backend", {"native", "OV"}}}), "no error");
   EXPECT_EQ(error_of({{"native.isa", {"avx2"}}}), "no error") << "native is the usual backend";

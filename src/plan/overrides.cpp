@@ -26,8 +26,10 @@ void check_overrides(const Overrides& o) {
   if (o.duration && *o.duration <= 0) fail("invalid value for --duration: expected a time above 0, such as 8s");
   if (o.budget && *o.budget <= 0) fail("invalid value for --budget: expected a time above 0, such as 30s");
   if (o.min_duration && *o.min_duration <= 0) fail("invalid value for --min-duration: expected a time above 0, such as 500ms");
-  if (o.interval && !(*o.interval > 0 && *o.interval < 1)) fail("invalid value for --interval: expected a percentage above 0 % and below 100 %, such as 1%");
-  if (o.margin && !(*o.margin > 0 && *o.margin < 1)) fail("invalid value for --margin: expected a percentage above 0 % and below 100 %, such as 2%");
+  if (o.interval && !(*o.interval > 0 && *o.interval < 1))
+    fail("invalid value for --interval: expected a percentage above 0 % and below 100 %, such as 1%");
+  if (o.margin && !(*o.margin > 0 && *o.margin < 1))
+    fail("invalid value for --margin: expected a percentage above 0 % and below 100 %, such as 2%");
   if (o.target && !parse_target(*o.target))
     fail(fmt::format("invalid value '{}' for --percentile: expected throughput or a percentile such as p99", *o.target));
 }

@@ -45,7 +45,8 @@ TEST(DispatchRecord, TellsBatchesSharesAndTheQueue) {
 TEST(DispatchRecord, WhatIsShedIsInvalidBeyondWhatIsAllowed) {
   DispatchOptions options;
   EXPECT_EQ(why_shed(log_of(100, 0), options), "");
-  EXPECT_THAT(why_shed(log_of(100, 2), options), HasSubstr("2 of 100 queries (2 %) were shed (rejected because the queue is full), at most 0 % are allowed"));
+  EXPECT_THAT(why_shed(log_of(100, 2), options),
+              HasSubstr("2 of 100 queries (2 %) were shed (rejected because the queue is full), at most 0 % are allowed"));
   options.shed_allowed = 0.02;
   EXPECT_EQ(why_shed(log_of(100, 2), options), "");
   EXPECT_EQ(why_shed(log_of(0, 0), options), "") << "nothing was submitted";

@@ -365,7 +365,8 @@ TEST_F(MeasureTest, FailuresThatTheSessionOutlivesMakeAShare) {
   EXPECT_EQ(record.outcome, Outcome::ok) << record.reason;
   EXPECT_EQ(record.verdict, Verdict::invalid);
   EXPECT_EQ(record.timings.size(), 20U);
-  EXPECT_THAT(record.reason, HasSubstr("4 of 24 queries (17 %) failed, at most 0 % are allowed (failed_allowed): 1 x query 10 failed as scripted"));
+  EXPECT_THAT(record.reason,
+              HasSubstr("4 of 24 queries (17 %) failed, at most 0 % are allowed (failed_allowed): 1 x query 10 failed as scripted"));
   EXPECT_DOUBLE_EQ(record.estimates.at("failed_share").value, 4.0 / 24);
   order.point.options["failed_allowed"] = "20%";
   const Record allowed = measured(order);

@@ -32,7 +32,8 @@ Word word_of(const std::string& name, const std::string& value, const std::vecto
 double number_of(const std::string& name, const std::string& value, double least, double most) {
   const auto number = parse_double(value);
   if (!number || !std::isfinite(*number) || *number < least || *number > most)
-    throw Error(ErrorKind::usage, fmt::format("invalid value '{1}' for {0}: expected a number from {2:g} to {3:g}", name, value, least, most));
+    throw Error(ErrorKind::usage,
+                fmt::format("invalid value '{1}' for {0}: expected a number from {2:g} to {3:g}", name, value, least, most));
   return *number;
 }
 
@@ -67,7 +68,8 @@ double loss_scale(const std::string& value) {
   if (value == "off") return 1;
   const auto number = parse_double(value);
   if (!number || *number < 1 || *number > 16'777'216)
-    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for loss_scale: expected auto, off, or a number from 1 to 16777216", value));
+    throw Error(ErrorKind::usage,
+                fmt::format("invalid value '{}' for loss_scale: expected auto, off, or a number from 1 to 16777216", value));
   return *number;
 }
 
@@ -120,8 +122,7 @@ void require_train_options(const Point& point) {
     return;
   }
   if (scenario_traits(point.scenario).unit != "batch")
-    throw Error(ErrorKind::usage,
-                fmt::format("training runs scenario batch, one step after the other; leave out {}", point.scenario));
+    throw Error(ErrorKind::usage, fmt::format("training runs scenario batch, one step after the other; leave out {}", point.scenario));
   require_ranks(point.placement);
   for (const char* option : {"mlperf", "tenants", "peak", "bound", "end_to_end"})
     if (const std::string value = option_of(point, option, "off"); value != "off")

@@ -153,7 +153,8 @@ class Options {
   double scale() const {
     const std::string text = get("mlperf_scale", "1");
     const auto value = parse_fraction(text);
-    if (!value || !(*value > 0 && *value <= 1)) refuse(fmt::format("invalid value '{}' for mlperf_scale: expected a number above 0 and up to 1", text));
+    if (!value || !(*value > 0 && *value <= 1))
+      refuse(fmt::format("invalid value '{}' for mlperf_scale: expected a number above 0 and up to 1", text));
     return *value;
   }
 

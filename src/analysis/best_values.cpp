@@ -16,10 +16,11 @@ bool is_ranked(const Line& line, const PointSummary& point, const std::string& m
   return found != nullptr && found->estimate.value > 0;
 }
 
-void shift(Estimate& estimate, double by) {
-  estimate.value += by;
-  if (estimate.low) *estimate.low += by;
-  if (estimate.high) *estimate.high += by;
+// Its interval is one of factors: it stays above 0.
+void scale(Estimate& estimate, double by) {
+  estimate.value *= by;
+  if (estimate.low) *estimate.low *= by;
+  if (estimate.high) *estimate.high *= by;
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ std::optional<BestValue> best_value(const Workload& workload, const std::string&
     }
   }
   if (best && metric == throughput)
-    shift(best->value, value_of_winner(ranked, *best->point).value_or(best->value.value) - best->value.value);
+    scale(best->value, value_of_winner(ranked, *best->point).value_or(best->value.value) / best->value.value);
   return best;
 }
 

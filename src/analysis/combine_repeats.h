@@ -6,6 +6,7 @@
 #include "stats/latency_sketch.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,13 +22,22 @@ struct RepeatEstimate {
 // One Estimate of a Record as moments. The degrees of freedom are those of the batch means behind it: n - 1, at most 31.
 MeanEstimate moments_of(const Estimate& estimate);
 
+// Half of an interval that has both ends, in the value's unit: of one on the logarithm the factor of either end as a share of the value; of
+// one around the mean, which may have been cut at 0, its farther end.
+double half_width_of(const Estimate& estimate);
+
+// Where all repeats' values are positive the interval is on the logarithm and does not include 0.
 // `unnamed`: the node of those that are 0. `by_looks`: looks at the repeats said how many there are. nullopt where there is none.
 std::optional<MetricSummary> combine_repeats(const std::string& metric, std::span<const RepeatEstimate> repeats, uint64_t unnamed,
                                              bool by_looks);
 
 // Of a percentile of latency: that of all clusters' queries together; the scatter of the repeats' own percentiles widens its interval where
-// that is wider. Clusters are runs, or nodes. Does nothing to other metrics, and where there are no clusters.
-void pool_percentile(const std::string& metric, std::span<const LatencySketch> clusters, MetricSummary& summary);
+// that is wider. Clusters are runs, or nodes. `independent`: as how many independent queries all of them count; an end that so few cannot
+// tell is absent, as within a run. Does nothing to other metrics, and where there are no clusters.
+void pool_percentile(const std::string& metric, std::span<const LatencySketch> clusters, int64_t independent, MetricSummary& summary);
+
+// Percentiles out of buckets lie between the shortest and the longest latency of all, which are known exactly.
+void keep_within_extremes(std::map<std::string, MetricSummary>& metrics);
 
 // Of an averaged Record (record/averaged.h), whose interval is over `values` repeats or nodes that are not here: as moments of so many,
 // with which it is compared. Of fewer than two, and of accuracies, whose samples are the same in all repeats, it is that of one run.

@@ -1,5 +1,6 @@
 #include "analysis/latency_percentile.h"
 
+#include "analysis/independent_queries.h"
 #include "analysis/steady.h"
 #include "base/text.h"
 #include "record/latency_percentiles.h"
@@ -79,6 +80,7 @@ void keep_latency_sketch(Record& record) {
   if (record.outcome != Outcome::ok || record.timings_dropped > 0) return;
   std::vector<double> latencies = latencies_ms(record);
   if (latencies.empty()) return;
+  keep_independent_queries(latencies, record);
   std::sort(latencies.begin(), latencies.end());
   LatencySketch sketch;
   for (const double latency : latencies) sketch.add(latency);

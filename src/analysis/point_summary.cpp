@@ -1,12 +1,11 @@
 #include "analysis/point_summary.h"
-#include "base/quantity.h"
 
 #include "analysis/accuracy_loss.h"
 #include "analysis/combine_repeats.h"
 #include "analysis/common_environments.h"
+#include "analysis/independent_queries.h"
 #include "analysis/latency_percentile.h"
-#include "analysis/pooled_bound.h"
-#include "analysis/words.h"
+#include "analysis/point_verdict.h"
 #include "base/text.h"
 #include "record/averaged.h"
 #include "record/latency_percentiles.h"
@@ -32,11 +31,12 @@ uint64_t block_of(const Record& record) { return std::hash<std::string>()(fmt::f
 
 // What the Records of a Point that ran say, without everything else that they carry.
 struct Values {
-  int64_t records = 0, repeats = 0;                                // Records, and what they are averages of
-  int64_t as_found = 0, unstable = 0, undecided = 0, invalid = 0;  // of them
+  int64_t records = 0, repeats = 0;  // Records, and what they are averages of
+  RepeatVerdicts verdicts;
   bool unchecked = false;
   std::map<std::string, std::vector<RepeatEstimate>> estimates;  // by Metric id, one a Record
   std::vector<std::pair<uint64_t, LatencySketch>> sketches;      // of the Records that have one, with their nodes
+  int64_t independent = 0;                                       // as how many independent queries these count
 
   // A Record's value of a Metric. The same samples once more narrow no interval: of accuracies the last one stays.
   void add(const std::string& id, std::span<const RepeatEstimate> further) {
@@ -47,12 +47,10 @@ struct Values {
   void add(const Values& other) {
     records += other.records;
     repeats += other.repeats;
-    as_found += other.as_found;
-    unstable += other.unstable;
-    undecided += other.undecided;
-    invalid += other.invalid;
+    verdicts.add(other.verdicts);
     unchecked |= other.unchecked;
     for (const auto& [id, further] : other.estimates) add(id, further);
+    independent += other.independent;
     sketches.insert(sketches.end(), other.sketches.begin(), other.sketches.end());
   }
 };
@@ -139,15 +137,15 @@ void add_record(Group& group, const Record& record) {
   Values& values = group.values;
   ++values.records;
   values.repeats += repeats_in(record);
-  values.as_found += record.verdict == Verdict::as_found ? 1 : 0;
-  values.unstable += record.verdict == Verdict::unstable ? 1 : 0;
-  values.invalid += record.verdict == Verdict::invalid ? 1 : 0;
-  values.undecided += record.verdict == Verdict::undecided ? 1 : 0;
+  values.verdicts.add(record);
   values.unchecked = values.unchecked || record.unchecked;
   std::string name = node_of(record);
   const uint64_t block = block_of(record), node = number_of(name);
   summary.nodes.try_emplace(node, std::move(name));
-  if (auto sketch = latency_sketch_of(record)) values.sketches.emplace_back(node, std::move(*sketch));
+  if (auto sketch = latency_sketch_of(record)) {
+    values.independent += independent_queries(record, sketch->count());
+    values.sketches.emplace_back(node, std::move(*sketch));
+  }
   for (const auto& [id, estimate] : record.estimates) {
     if (!std::isfinite(estimate.value)) continue;
     values.add(id, std::array{RepeatEstimate{estimate, block, node}});
@@ -162,62 +160,6 @@ const OutcomeCount& representative(const std::vector<OutcomeCount>& outcomes) {
     return seen.outcome == Outcome::interrupted ? 0 : 1;
   };
   return *std::max_element(outcomes.begin(), outcomes.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-}
-
-const std::string& reason_of_verdict(const std::vector<OutcomeCount>& outcomes, Verdict verdict) {
-  static const std::string none;
-  for (const OutcomeCount& seen : outcomes) {
-    if (seen.outcome == Outcome::ok && seen.verdict == verdict) return seen.reason;
-  }
-  return none;
-}
-
-Verdict verdict_of(const Values& values) {
-  if (values.invalid * 2 >= values.records) return Verdict::invalid;
-  if (values.undecided * 2 >= values.records) return Verdict::undecided;
-  if (values.unstable + values.undecided + values.invalid > 0) return Verdict::unstable;
-  return values.as_found > 0 ? Verdict::as_found : Verdict::valid;
-}
-
-// Of a Point whose repeats disagree it says so.
-std::string reason_of(const std::vector<OutcomeCount>& outcomes, const Values& values, Verdict verdict) {
-  const Verdict worst = values.invalid > 0 ? Verdict::invalid : Verdict::undecided;
-  const int64_t count = values.invalid > 0 ? values.invalid : values.undecided;
-  if (count == 0 || count == values.records) return reason_of_verdict(outcomes, verdict);
-  return fmt::format("{} of {} repeats {}: {}", count, values.records, name_of(worst), reason_of_verdict(outcomes, worst));
-}
-
-// Of as many repeats as it takes an interval over them was asked for, and each by itself was asked for less.
-void judge_asked_of_all(PointSummary& summary) {
-  const double asked = summary.stopping.asked_of_all;
-  const std::string& target = summary.stopping.target;
-  const MetricSummary* found = summary.find(metric_of_target(target));
-  if (asked <= 0 || !is_sound(summary.verdict) || found == nullptr) return;
-  const Estimate& estimate = found->estimate;
-  const double half_width = estimate.low && estimate.high ? (*estimate.high - *estimate.low) / 2 / estimate.value : INFINITY;
-  if (summary.used > 1 && half_width <= asked) return;
-  summary.verdict = Verdict::unstable;
-  const bool is_noisy = std::isfinite(half_width) && half_width > 1;
-  summary.reason = fmt::format("{} {}{} over {} (target {})", target, is_noisy ? "" : "CI ", plus_minus_text(half_width),
-                               count_of(summary.used, "repeat", "repeats"), plus_minus_text(asked));
-}
-
-// Where no repeat alone was shown to miss the bound, the queries of all of them are judged together.
-void judge_pooled_bound(PointSummary& summary, const Values& values) {
-  const auto shares = values.estimates.find("missed_share");
-  if (shares == values.estimates.end() || static_cast<int64_t>(shares->second.size()) != values.records) return;
-  std::vector<Estimate> missed;
-  for (const RepeatEstimate& repeat : shares->second) missed.push_back(repeat.estimate);
-  const auto pooled = pooled_bound(summary.point, missed);
-  if (!pooled || (values.invalid > 0 && pooled->answer != BoundAnswer::missed)) return;
-  summary.pooled = true;
-  if (pooled->answer == BoundAnswer::held) {
-    summary.verdict = values.unstable > 0 ? Verdict::unstable : Verdict::valid;
-    summary.reason = reason_of_verdict(summary.outcomes, summary.verdict);
-  } else {
-    summary.verdict = pooled->answer == BoundAnswer::missed ? Verdict::invalid : Verdict::undecided;
-    summary.reason = pooled->words;
-  }
 }
 
 // Clusters of queries, all that there are: runs, or where these were on several nodes, nodes. Empty where a Record has no sketch.
@@ -242,6 +184,14 @@ uint64_t leave_out_unnamed(std::map<uint64_t, std::string>& nodes) {
   return nodes.begin()->first;
 }
 
+std::vector<Estimate> missed_shares(const Values& used) {
+  std::vector<Estimate> shares;
+  const auto found = used.estimates.find("missed_share");
+  if (found == used.estimates.end()) return shares;
+  for (const RepeatEstimate& repeat : found->second) shares.push_back(repeat.estimate);
+  return shares;
+}
+
 PointSummary finish(const Group& group) {
   PointSummary summary = group.summary;
   std::stable_sort(summary.outcomes.begin(), summary.outcomes.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
@@ -254,19 +204,17 @@ PointSummary finish(const Group& group) {
   const Values& used = group.values;
   summary.used = used.repeats;
   summary.unchecked = used.unchecked;
-  summary.verdict = verdict_of(used);
-  summary.reason = reason_of(summary.outcomes, used, summary.verdict);
-  judge_pooled_bound(summary, used);
   const uint64_t unnamed = leave_out_unnamed(summary.nodes);
   const std::vector<LatencySketch> clusters = clusters_of(used, summary);
   for (const auto& [id, estimates] : used.estimates) {
     auto combined = combine_repeats(id, estimates, unnamed, summary.stopping.auto_repeats);
     if (!combined) continue;
-    pool_percentile(id, clusters, *combined);
+    pool_percentile(id, clusters, used.independent, *combined);
     if (is_averaged(summary.point) && used.records == 1) know_as_average(id, values_behind(summary), *combined);
     summary.metrics.emplace(id, std::move(*combined));
   }
-  judge_asked_of_all(summary);
+  keep_within_extremes(summary.metrics);
+  judge_repeats(summary, used.verdicts, missed_shares(used));
   return summary;
 }
 

@@ -3,12 +3,17 @@
 #include "analysis/comparison.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
+#include "analysis/point_verdict.h"
+#include "record/verdict.h"
 #include "stats/percentile.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 
 #include <cmath>
+#include <functional>
+#include <random>
 
 namespace deepgap {
 namespace {
@@ -45,6 +50,7 @@ TEST(PointSummary, groups_by_what_makes_a_point_in_order_of_appearance) {
 TEST(PointSummary, one_repeat_that_was_only_found_makes_the_point_so) {
   const auto verdict_with = [](Verdict third) {
     std::vector<Record> records{ok_record(100), ok_record(101), ok_record(102)};
+    for (Record& record : records) record.stopping.name = "duration";
     records[1].verdict = Verdict::as_found;
     records[2].verdict = third;
     return summarize_points(records).at(0).verdict;
@@ -55,7 +61,7 @@ TEST(PointSummary, one_repeat_that_was_only_found_makes_the_point_so) {
   EXPECT_EQ(verdict_with(Verdict::invalid), Verdict::unstable) << "one of three misses its bound";
 }
 
-// Three repeats 99, 100, 101: mean 100, standard deviation 1, t(2) = 4.302653: 100 +- 4.302653 / sqrt(3) = 2.48414.
+// Three repeats 99, 100, 101: mean 100, standard deviation of the logarithms 0.0100004, t(2) = 4.302653: a factor of exp(0.0248423).
 TEST(PointSummary, interval_over_repeats_is_students) {
   const std::vector<Record> records{ok_record(99), ok_record(100), ok_record(101)};
   const auto points = summarize_points(records);
@@ -63,8 +69,8 @@ TEST(PointSummary, interval_over_repeats_is_students) {
   ASSERT_NE(throughput, nullptr);
   EXPECT_TRUE(throughput->over_repeats);
   EXPECT_DOUBLE_EQ(throughput->estimate.value, 100);
-  EXPECT_NEAR(*throughput->estimate.high, 102.48414, 1e-4);
-  EXPECT_NEAR(*throughput->estimate.low, 97.51586, 1e-4);
+  EXPECT_NEAR(*throughput->estimate.high, 102.51534, 1e-4);
+  EXPECT_NEAR(*throughput->estimate.low, 97.54640, 1e-4);
   EXPECT_EQ(throughput->estimate.n, 300);
 }
 
@@ -73,7 +79,7 @@ TEST(PointSummary, interval_is_never_narrower_than_within_the_repeats) {
   const std::vector<Record> records{ok_record(100), ok_record(100)};
   const MetricSummary throughput = *summarize_points(records).at(0).find("throughput");
   const double error = 1 / 2.039513 / std::sqrt(2.0);
-  EXPECT_NEAR(*throughput.estimate.high - 100, 12.706205 * error, 1e-3);
+  EXPECT_NEAR(std::log(*throughput.estimate.high / 100), 12.706205 * error / 100, 1e-5);
 }
 
 // A run of days holds what its table at the end is made of, and no more: of a further Record of a Point its values, in vectors that double.
@@ -98,7 +104,7 @@ TEST(PointSummary, repeats_that_looks_at_them_ended_are_known_less_well) {
   counted.back().stopping.auto_repeats = true;  // of one: it went on by looks
   const PointSummary looked = summarize_points(counted).at(0);
   const auto half = [](const PointSummary& point) {
-    return *point.find("throughput")->estimate.high - point.find("throughput")->mean.mean;
+    return std::log(*point.find("throughput")->estimate.high / point.find("throughput")->mean.mean);
   };
   EXPECT_NEAR(half(looked), ended_by_looks * half(fixed), 1e-9);
   EXPECT_DOUBLE_EQ(looked.find("throughput")->mean.mean, fixed.find("throughput")->mean.mean);
@@ -111,7 +117,7 @@ TEST(PointSummary, repeats_that_looks_at_them_ended_are_known_less_well) {
 // Each by itself is known as well as it was asked to be; together they are not.
 TEST(PointSummary, repeats_are_held_against_what_was_asked_of_all_of_them) {
   std::vector<Record> records{ok_record(99), ok_record(100), ok_record(101)};
-  for (Record& record : records) record.verdict = Verdict::valid;
+  for (Record& record : records) record.stopping.name = "duration";
   EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::valid) << "nothing was";
   for (Record& record : records) record.stopping.asked_of_all = 0.02;
   const PointSummary wide = summarize_points(records).at(0);
@@ -123,10 +129,11 @@ TEST(PointSummary, repeats_are_held_against_what_was_asked_of_all_of_them) {
   EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::unstable) << "one says nothing of all";
 }
 
-// 97.51586 to 102.48414 over three repeats is their standard error times t(2), so that it is compared as three repeats are.
+// 97.546424 to 102.515249 over three repeats is their relative standard error times t(2) as a factor, so that it is compared as three
+// repeats are.
 TEST(PointSummary, an_averaged_record_has_the_interval_of_repeats_that_are_not_here) {
   Record record = ok_record(100);
-  record.estimates["throughput"] = {100, 97.51586, 102.48414, 300};
+  record.estimates["throughput"] = {100, 97.546424, 102.515249, 300};
   record.estimates["latency_p50_ms"] = {5, {}, {}, 0};
   record.point.options["averaged"] = "on";
   record.facts = {{"averaged.repeats", int64_t{3}}, {"averaged.records", int64_t{4}}, {"averaged.nodes", int64_t{1}}};
@@ -137,7 +144,7 @@ TEST(PointSummary, an_averaged_record_has_the_interval_of_repeats_that_are_not_h
   const MetricSummary& throughput = *point.find("throughput");
   EXPECT_TRUE(throughput.over_repeats);
   EXPECT_TRUE(throughput.repeats.empty());
-  EXPECT_DOUBLE_EQ(*throughput.estimate.low, 97.51586);
+  EXPECT_DOUBLE_EQ(*throughput.estimate.low, 97.546424);
   EXPECT_DOUBLE_EQ(throughput.mean.degrees_of_freedom, 2);
   EXPECT_NEAR(throughput.mean.variance_of_mean, 1.0 / 3, 1e-5);
 
@@ -174,13 +181,13 @@ Record on_node(const std::string& node, double throughput) {
   return record;
 }
 
-// Nodes at 100 and 110, each once, however many processes ran there: 105 +- 12.7 * sqrt(50 / 2).
+// Nodes at 100 and 110, each once, however many processes ran there: a factor of exp(12.7 * ln(1.1) / 2) around 105.
 TEST(PointSummary, of_several_nodes_each_counts_once) {
   const std::vector<Record> records{on_node("a", 99), on_node("a", 100), on_node("a", 101), on_node("b", 110)};
   const auto points = summarize_points(records);
   const MetricSummary& throughput = *points.at(0).find("throughput");
   EXPECT_DOUBLE_EQ(throughput.estimate.value, 105);
-  EXPECT_NEAR(*throughput.estimate.high - 105, 12.706205 * 5, 1e-3);
+  EXPECT_NEAR(std::log(*throughput.estimate.high / 105), 12.706205 * std::log(1.1) / 2, 1e-3);
   EXPECT_EQ(points[0].nodes.size(), 2u);
   EXPECT_EQ(points[0].nodes.at(throughput.repeats.at(3).node), "b");
 }
@@ -211,7 +218,8 @@ TEST(PointSummary, percentiles_of_several_nodes_have_nodes_as_clusters) {
     for (int run = 0; run < 12; ++run) {
       Record record = ok_record(100);
       const double slow = 1 + 0.05 * (run / 4);
-      for (int query = 0; query < 1000; ++query) record.timings.push_back({0, 0, 0, static_cast<int64_t>(slow * (1e6 + 1000 * query)), 1});
+      for (int query = 0; query < 1000; ++query)
+        record.timings.push_back({0, 0, 0, static_cast<int64_t>(slow * (1e6 + 1000 * (query * 617 % 1000))), 1});
       record.estimates["latency_p99_ms"] = *latency_percentile(record, 99);
       keep_latency_sketch(record);
       if (tells_nodes) record.facts["fleet.node"] = "n" + std::to_string(run / 4);
@@ -223,11 +231,62 @@ TEST(PointSummary, percentiles_of_several_nodes_have_nodes_as_clusters) {
   EXPECT_GT(half_width(true), 2 * half_width(false));
 }
 
-TEST(PointSummary, no_interval_reaches_below_zero) {
-  const std::vector<Record> records{ok_record(10), ok_record(30)};  // 20 +- 12.7 * 10
-  const Estimate estimate = summarize_points(records).at(0).find("throughput")->estimate;
-  EXPECT_EQ(*estimate.low, 0);
-  EXPECT_NEAR(*estimate.high, 147.062, 1e-3);
+// Runs of 2 and 2.5 ms: 450 items/s, and a factor of exp(12.7 * ln(1.25) / 2) = 4.13 to either side.
+TEST(PointSummary, no_interval_of_positive_values_includes_zero) {
+  std::vector<Record> records{ok_record(500), ok_record(400)};
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].estimates["latency_p50_ms"] = {i == 0 ? 2.0 : 2.5, {}, {}, 100};
+    records[i].estimates["failed_queries"] = {i == 0 ? 0.0 : 3.0, {}, {}, 100};
+  }
+  const PointSummary point = summarize_points(records).at(0);
+  const Estimate throughput = point.find("throughput")->estimate, latency = point.find("latency_p50_ms")->estimate;
+  EXPECT_DOUBLE_EQ(throughput.value, 450);
+  EXPECT_NEAR(*throughput.low, 450 / 4.1276, 0.05);
+  EXPECT_NEAR(*throughput.high, 450 * 4.1276, 0.5);
+  EXPECT_NEAR(*latency.low, 2.25 / 4.1276, 1e-3);
+  EXPECT_EQ(*point.find("failed_queries")->estimate.low, 0) << "what may be 0 scatters around its mean";
+  EXPECT_EQ(point.verdict, Verdict::unstable);
+}
+
+// What one repeat says of itself is not what the Point is known by.
+TEST(PointSummary, the_verdict_of_a_point_is_about_its_interval_over_repeats) {
+  const auto point_of = [](const std::vector<double>& values, const std::function<void(Record&)>& change) {
+    std::vector<Record> records;
+    for (const double value : values) change(records.emplace_back(ok_record(value)));
+    return summarize_points(records).at(0);
+  };
+  const auto nothing = [](Record&) {};
+  const auto wide = [](Record& record) {
+    record.verdict = Verdict::unstable;
+    record.facts[wide_interval_fact] = true;
+    record.reason = "throughput CI ±1.4 % after the budget of 2 s (target ±1 %)";
+  };
+  const auto drifting = [&](Record& record) {
+    wide(record);
+    record.facts.clear();
+    record.reason += "; drifted: 3 % slower at the end of 2 s";
+  };
+  const std::vector<double> apart{351, 487, 624}, close{1000, 1001, 999, 1002, 998};
+  const PointSummary scattered = point_of(apart, nothing);
+  EXPECT_EQ(scattered.verdict, Verdict::unstable) << "each of them valid";
+  EXPECT_TRUE(scattered.reason.starts_with("throughput CI ±")) << scattered.reason;
+  EXPECT_TRUE(scattered.reason.ends_with("over 3 repeats (target ±1 %)")) << scattered.reason;
+  EXPECT_TRUE(is_judged_by_interval(scattered));
+  EXPECT_EQ(point_of(close, wide).verdict, Verdict::valid);
+  EXPECT_EQ(point_of(close, wide).reason, "");
+  const auto wide_before = [&](Record& record) {
+    wide(record);
+    record.facts.clear();
+    record.reason = "throughput +-1.4% at the budget of 2 s, asked 1%";
+  };
+  EXPECT_EQ(point_of(close, wide_before).verdict, Verdict::valid) << "a Store of before says it in words";
+  EXPECT_EQ(point_of(close, drifting).verdict, Verdict::unstable) << "their interval does not show what all do alike";
+  EXPECT_TRUE(point_of(close, drifting).reason.starts_with("5 of 5 repeats: ")) << point_of(close, drifting).reason;
+  EXPECT_EQ(point_of({1000}, wide).verdict, Verdict::unstable) << "one repeat is its own";
+  const auto untargeted = [](Record& record) { record.stopping.name = "duration"; };
+  EXPECT_EQ(point_of(apart, untargeted).verdict, Verdict::valid) << "nothing was asked";
+  const auto offered = [](Record& record) { record.estimates["offered_rate"] = {400, {}, {}, 100}; };
+  EXPECT_EQ(point_of(apart, offered).verdict, Verdict::valid) << "the load was asked for";
 }
 
 // All of them lie too low, and so does their mean.
@@ -261,10 +320,10 @@ TEST(PointSummary, one_repeat_keeps_its_own_interval) {
 TEST(PointSummary, unstable_is_kept_and_labelled) {
   Record unstable = ok_record(90);
   unstable.verdict = Verdict::unstable;
-  unstable.reason = "throughput +-3% at the budget";
+  unstable.reason = "not steady: two speeds took turns, 10% apart (throughput +-0.5%)";
   const auto points = summarize_points(std::vector{ok_record(110), unstable});
   EXPECT_EQ(points[0].verdict, Verdict::unstable);
-  EXPECT_EQ(points[0].reason, "throughput +-3% at the budget");
+  EXPECT_EQ(points[0].reason, "1 of 2 repeats: " + unstable.reason);
   EXPECT_DOUBLE_EQ(points[0].find("throughput")->estimate.value, 100);
   EXPECT_TRUE(points[0].usable());
 }
@@ -292,7 +351,7 @@ TEST(PointSummary, a_percentile_is_that_of_all_repeats_queries_together) {
   for (int repeat = 0; repeat < 10; ++repeat) {
     Record& record = records.emplace_back(ok_record(100));
     for (int i = 0; i < 200; ++i) {
-      const double u = (i * 10 + repeat + 0.5) / 2000;  // an even share of one distribution
+      const double u = (i * 77 % 200 * 10 + repeat + 0.5) / 2000;  // an even share of one distribution, in no order
       all.push_back(1 / (1 - u));
       const auto begin = static_cast<Nanoseconds>(i) * 1'000'000'000;
       record.timings.push_back({static_cast<uint64_t>(i), begin, begin, begin + static_cast<Nanoseconds>(all.back() * 1e6), 1, Status::ok});
@@ -307,6 +366,58 @@ TEST(PointSummary, a_percentile_is_that_of_all_repeats_queries_together) {
   EXPECT_GT(*p99.high, 100);
   records.resize(1);
   EXPECT_FALSE(summarize_points(records)[0].find("latency_p99_ms")->estimate.high) << "200 queries alone";
+}
+
+// Queries of a run that resemble their neighbours count for few, alone and together: 5 x 2000 of AR(1) 0.99 are some 100.
+TEST(PointSummary, correlated_queries_give_no_upper_end_over_repeats_either) {
+  const auto p99_of = [](double correlation, bool tells) {
+    std::mt19937_64 random(7);
+    std::normal_distribution<double> normal;
+    std::vector<Record> records;
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      Record& record = records.emplace_back(ok_record(100));
+      double state = normal(random);
+      for (uint64_t i = 0; i < 2000; ++i) {
+        state = correlation * state + std::sqrt(1 - correlation * correlation) * normal(random);
+        record.timings.push_back({i, 0, 0, static_cast<int64_t>(1e7 * std::exp(0.1 * state)), 1, Status::ok});
+      }
+      compute_metrics(record);
+      record.timings.clear();
+      if (!tells) record.facts.erase("latency.independent");
+    }
+    return summarize_points(records)[0].find("latency_p99_ms")->estimate;
+  };
+  EXPECT_TRUE(p99_of(0, true).high.has_value());
+  EXPECT_TRUE(p99_of(0, false).high.has_value());
+  EXPECT_FALSE(p99_of(0.99, true).high.has_value());
+  EXPECT_FALSE(p99_of(0.99, false).high.has_value()) << "a Store of before: its own p99 has none";
+  EXPECT_TRUE(p99_of(0.99, true).low.has_value());
+}
+
+// Means of extremes would contradict percentiles of all queries.
+TEST(PointSummary, counts_and_extremes_are_those_of_all_repeats) {
+  std::vector<Record> records;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    Record& record = records.emplace_back(ok_record(100));
+    for (uint64_t i = 0; i < 200; ++i)
+      record.timings.push_back({i, 0, 0, static_cast<int64_t>((1 + 0.1 * repeat) * (1'000'000 + 1000 * (i * 77 % 200))), 1, Status::ok});
+    compute_metrics(record);
+    record.timings.clear();
+  }
+  const PointSummary point = summarize_points(records)[0];
+  const auto value = [&](const char* id) { return point.find(id)->estimate.value; };
+  EXPECT_DOUBLE_EQ(value("latency_max_ms"), 1.2 * 1.199);
+  EXPECT_DOUBLE_EQ(value("latency_min_ms"), 1);
+  EXPECT_EQ(value("timings"), 600);
+  EXPECT_FALSE(point.find("latency_max_ms")->estimate.high.has_value());
+  double before = value("latency_min_ms");
+  for (const char* id : {"latency_p50_ms", "latency_p90_ms", "latency_p99_ms", "latency_p999_ms", "latency_p9999_ms", "latency_max_ms"}) {
+    EXPECT_GE(value(id), before) << id;
+    before = value(id);
+  }
+  const double p50 = value("latency_p50_ms");
+  EXPECT_DOUBLE_EQ(p50, std::round(p50 * 1000) / 1000) << "four digits of a bucket of 0.5 %";
+  EXPECT_EQ(fmt::format("{}", p50).size(), 5u) << fmt::format("{}", p50);
 }
 
 TEST(PointSummary, a_bound_is_judged_over_the_queries_of_all_repeats) {

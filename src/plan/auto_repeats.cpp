@@ -65,12 +65,14 @@ double AutoRepeats::Seen::interval_of_a_run() const {
   return std::clamp(student_factor(1e6) * std::sqrt(second / window), narrowest, std::max(narrowest, widest));
 }
 
-// By the repeats as they are, so that it does not matter whether an earlier run measured them.
+// By the repeats as they are, so that it does not matter whether an earlier run measured them. On logarithms, as the Point's interval is.
 bool AutoRepeats::Seen::enough() const {
   if (failures >= most_failures) return true;
+  std::vector<double> logs;
+  for (const double value : values) logs.push_back(std::log(value));
   const auto narrow = [&](size_t n) {
-    const auto mean = estimate_mean(std::span(values).first(n));
-    return mean && ended_by_looks * mean->interval().half_width() <= asked * mean->mean;
+    const auto mean = estimate_mean(std::span(logs).first(n));
+    return mean && ended_by_looks * mean->interval().half_width() <= asked;
   };
   return values.size() >= fewest_auto_repeats && narrow(values.size()) && narrow(values.size() - 1);
 }

@@ -5,6 +5,7 @@
 #include "published/export_time.h"
 #include "record/averaged.h"
 #include "record/identity.h"
+#include "record/latency_percentiles.h"
 #include "record/published.h"
 #include "record/record_json.h"
 
@@ -253,6 +254,7 @@ void set_measured(ExportedRow& row, Record& record) {
   const auto timings = row.whole("timings");
   if (timings) record.estimates["timings"] = {static_cast<double>(*timings), {}, {}, *timings};
   set_metric(row, record, "throughput", timings.value_or(0));
+  for (const NamedPercentile& named : latency_percentiles) set_metric(row, record, latency_metric_id(named.name), timings.value_or(0));
   set_metric(row, record, "cost_per_1000_items");
   set_metric(row, record, "throughput_ratio");
 }

@@ -8,4 +8,8 @@ namespace deepgap {
 // Nothing was seen that speaks against it: valid, or as_found, where nothing was asked that it could be held against.
 constexpr bool is_sound(Verdict verdict) { return verdict == Verdict::valid || verdict == Verdict::as_found; }
 
+// The fact (true) of an `unstable` Record whose window was steady: its own interval is wider than asked, and nothing else speaks against
+// it.
+inline constexpr const char* wide_interval_fact = "wide_interval";
+
 }  // namespace deepgap

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/words.h"
+#include "record/latency_percentiles.h"
 #include "record/load_axis.h"
 #include "record/published.h"
 #include "record/record_json.h"
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <iterator>
 
 namespace deepgap {
 namespace {
@@ -189,6 +191,16 @@ void add_protocol_columns(Columns& c) {
   c.push_back(environment("deepgap_version", "deepgap.version"));
 }
 
+void add_interval_columns(const std::string& id, Columns& c) {
+  c.push_back(of_record(id + "_ci_low", [id](const Record& r) { return estimate(r, id, Part::low); }));
+  c.push_back(of_record(id + "_ci_high", [id](const Record& r) { return estimate(r, id, Part::high); }));
+}
+
+bool is_percentile(const std::string& id) {
+  return std::any_of(std::begin(latency_percentiles), std::end(latency_percentiles),
+                     [&](const NamedPercentile& named) { return latency_metric_id(named.name) == id; });
+}
+
 void add_origin_columns(Columns& c) {
   c.push_back(of_one("run_id", [](const Record& r) { return text(r.run_id); }));
   c.push_back(of_record("tenant", [](const Record& r) { return text(r.tenant); }));
@@ -239,6 +251,7 @@ void add_origin_columns(Columns& c) {
   c.push_back(of_record("tags", [](const Record& r) { return joined(r.remarks.tags, ";"); }));
   c.push_back(of_record("notes", [](const Record& r) { return joined(r.remarks.notes, "; "); }));
   c.push_back(of_record("currency", [](const Record& r) { return fact_text(r, published_currency_fact); }));
+  for (const char* id : {"latency_p50_ms", "latency_p90_ms", "latency_p99_ms"}) add_interval_columns(id, c);
 }
 
 }  // namespace
@@ -254,7 +267,9 @@ std::vector<ExportColumn> export_columns(const std::vector<std::string>& metric_
   others.erase(std::unique(others.begin(), others.end()), others.end());
   for (const std::string& id : others) {
     const auto same = [&](const ExportColumn& column) { return column.name == id; };
-    if (std::none_of(columns.begin(), columns.end(), same)) columns.push_back(metric(id));
+    if (std::any_of(columns.begin(), columns.end(), same)) continue;
+    columns.push_back(metric(id));
+    if (is_percentile(id)) add_interval_columns(id, columns);
   }
   return columns;
 }

@@ -1,6 +1,7 @@
 #include "run/run_summary.h"
 
 #include "analysis/latency_percentile.h"
+#include "analysis/point_verdict.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -122,18 +123,18 @@ bool is_usable(const Record& record, bool strict) {
 }
 
 void judge_together(std::vector<Failure>& failures, const std::vector<PointSummary>& points, bool strict) {
-  std::map<std::string, const PointSummary*> pooled;
+  std::map<std::string, const PointSummary*> together;
   for (const PointSummary& point : points) {
-    if (point.pooled) pooled.emplace(point.point_id, &point);
+    if (point.pooled || is_judged_by_interval(point)) together.emplace(point.point_id, &point);
   }
-  const auto found = [&](const Failure& failure) { return pooled.find(failure.of_verdict); };
+  const auto found = [&](const Failure& failure) { return together.find(failure.of_verdict); };
   std::erase_if(failures, [&](const Failure& failure) {
-    if (found(failure) == pooled.end()) return false;
+    if (found(failure) == together.end()) return false;
     const Verdict verdict = found(failure)->second->verdict;
     return is_sound(verdict) || (!strict && verdict == Verdict::unstable);
   });
   for (Failure& failure : failures) {
-    if (const auto point = found(failure); point != pooled.end())
+    if (const auto point = found(failure); point != together.end())
       failure.together = fmt::format("{}: {}", verdict_words(point->second->verdict), point->second->reason);
   }
 }

@@ -18,6 +18,7 @@ struct WindowVerdict {
   std::string reason;                // of unstable, in words
   std::string as_found;              // likewise: why nothing was judged but steadiness
   bool warming = false;              // only its beginning differs: it belonged to the warm-up
+  bool only_wide = false;            // unstable because its interval is wider than asked, and steady
 };
 
 class Stopping {

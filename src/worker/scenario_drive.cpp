@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "record/point_option.h"
 #include "record/tenant_set.h"
+#include "record/verdict.h"
 #include "worker/bounded_window.h"
 #include "worker/dispatch_record.h"
 #include "worker/mark_meter.h"
@@ -245,6 +246,7 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
   measured.verdict = judgement.verdict;
   measured.reason = judgement.reason;
   if (judgement.verdict == Verdict::as_found) measured.facts["as_found"] = judgement.as_found;
+  if (judgement.only_wide) measured.facts[wide_interval_fact] = true;
   measured.facts["stopping"] = ending_text(*filling.ending.rule);
   if (was_cut(context)) tell_of_cut(filling.log.end() - filling.log.begin(), options_.bound.has_value(), measured);
   measured.timings_dropped = filling.log.dropped();

@@ -12,7 +12,7 @@ Judgement judge_open_loop(const WindowEvidence& evidence) {
   if (evidence.bound) return {};
   if (!evidence.asks_of_latency) return {Verdict::as_found, "", "its load was kept up with; nothing was asked of latency (--bound)"};
   if (evidence.rule.state() == Stopping::State::enough) return {};
-  return {Verdict::unstable, ending_text(evidence.rule), ""};
+  return {Verdict::unstable, ending_text(evidence.rule), "", true};
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ Judgement judge_window(const WindowEvidence& evidence) {
   if (evidence.offered.length > 0) return judge_open_loop(evidence);
   const WindowVerdict window = evidence.rule.verdict();
   if (window.verdict == Verdict::as_found && evidence.bound) return {};  // the bound is what was asked, and it is held
-  return {window.verdict, window.reason, window.as_found};
+  return {window.verdict, window.reason, window.as_found, window.only_wide};
 }
 
 std::string ending_text(const Stopping& rule) {

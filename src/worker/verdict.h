@@ -24,7 +24,8 @@ struct WindowEvidence {
 struct Judgement {
   Verdict verdict = Verdict::valid;
   std::string reason;
-  std::string as_found;  // likewise: why nothing was judged but steadiness, or load
+  std::string as_found;    // likewise: why nothing was judged but steadiness, or load
+  bool only_wide = false;  // WindowVerdict::only_wide
 };
 
 Judgement judge_window(const WindowEvidence& evidence);

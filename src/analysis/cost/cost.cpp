@@ -84,7 +84,7 @@ MetricSummary summary_of(const Estimate& estimate, const PointSummary& point) {
   const MetricSummary* throughput = point.find("throughput");
   MetricSummary summary{estimate, moments_of(estimate), throughput != nullptr && throughput->over_repeats};
   if (throughput == nullptr || !estimate.low || !(throughput->mean.degrees_of_freedom > 0)) return summary;
-  const double half = (*estimate.high - *estimate.low) / 2 / student_factor(throughput->mean.degrees_of_freedom);
+  const double half = half_width_of(estimate) / student_factor(throughput->mean.degrees_of_freedom);
   summary.mean.variance_of_mean = half * half;
   summary.mean.degrees_of_freedom = throughput->mean.degrees_of_freedom;
   return summary;

@@ -1,5 +1,6 @@
 // What the Dispatcher between scenario and sessions did; the worker leaves it in the Record.
 #include "analysis/metric.h"
+#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 
 namespace deepgap {
@@ -26,6 +27,7 @@ const bool registered = register_metrics({
     class_latency("other", "p99"),
     of_dispatcher("shed_share", Better::lower, "share of the queries that were shed because the queue was full"),
 });
+const bool combined = combine_over_repeats({{"queue_depth_max", OverRepeats::most}});
 
 }  // namespace
 }  // namespace deepgap

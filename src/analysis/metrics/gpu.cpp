@@ -1,5 +1,6 @@
 // How the GPUs of the Point were while it was measured, from the probe `nvml`.
 #include "analysis/metric.h"
+#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 #include "base/throttle.h"
 
@@ -172,6 +173,8 @@ const bool registered = register_metrics({
     {"throttled_thermal_share", "1", Better::lower, "share of the window in which heat held the GPU's clocks back",
      [](const Record& r) { return throttled(r, throttled_by_heat); }},
 });
+const bool combined = combine_over_repeats(
+    {{"gpu_performance_state", OverRepeats::most}, {"gpu_temperature_c", OverRepeats::most}, {"gpu_memory_used_mib", OverRepeats::most}});
 
 }  // namespace
 }  // namespace deepgap

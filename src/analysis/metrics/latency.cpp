@@ -2,6 +2,7 @@
 // should have been, so that a stalled system cannot hide its queue (no coordinated omission). Percentiles by nearest rank.
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
+#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 #include "record/latency_percentiles.h"
 #include "stats/correlated.h"
@@ -76,6 +77,7 @@ std::vector<MetricSpec> latency_metrics() {
 }
 
 const bool registered = register_metrics(latency_metrics());
+const bool combined = combine_over_repeats({{latency_metric_id("min"), OverRepeats::least}, {latency_metric_id("max"), OverRepeats::most}});
 
 }  // namespace
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 // What was offered by a schedule, what became of it, and how well the schedule was kept. Only Points of such scenarios have these.
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
+#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 #include "record/latency_percentiles.h"
 
@@ -46,6 +47,7 @@ std::vector<MetricSpec> load_metrics() {
 }
 
 const bool registered = register_metrics(load_metrics());
+const bool combined = combine_over_repeats({{"issue_lateness_max_us", OverRepeats::most}});
 
 }  // namespace
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 // How much was done: items a second, what that is in arithmetic, and how many queries stand behind it.
 #include "analysis/throughput.h"
 #include "analysis/metric.h"
+#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 #include "stats/correlated.h"
 #include "stats/percentile.h"
@@ -44,7 +45,9 @@ std::optional<Interval> interval_from_completions(const Record& record) {
 }
 
 std::optional<Estimate> throughput_median(const Record& record) {
-  if (record.outcome != Outcome::ok || record.point.batch <= 0) return std::nullopt;
+  // In an open loop latency includes waiting, and what it would say is no throughput of anything.
+  const bool is_offered = left_by_worker(record, "offered_rate").has_value();
+  if (record.outcome != Outcome::ok || record.point.batch <= 0 || is_offered) return std::nullopt;
   const auto latencies = latencies_ms(record);
   if (latencies.empty()) return std::nullopt;
   const auto median = estimate_percentile(latencies, 50);
@@ -83,12 +86,16 @@ std::optional<Estimate> failed_queries(const Record& record) {
 const bool registered = register_metrics({
     {"throughput", "items/s", Better::higher, "items of queries that succeeded, divided by the length of the measured (steady) window",
      steady_throughput},
-    {"throughput_median", "items/s", Better::higher, "batch divided by the median latency, as DEEP-GAP reports it", throughput_median},
+    {"throughput_median", "items/s", Better::higher,
+     "batch divided by the median latency of a query, as DEEP-GAP reports it; not of open loops, whose latency includes waiting",
+     throughput_median},
     {"gflop_per_s", "GFLOP/s", Better::higher,
      "throughput times the FLOP of one item counted on the Graph; a multiply and an add are two FLOP", gflop_per_s},
     {"timings", "1", Better::neither, "queries timed in the measured window", timings},
     {"failed_queries", "1", Better::lower, "queries of the measured window that did not succeed", failed_queries},
 });
+
+const bool combined = combine_over_repeats({{"timings", OverRepeats::sum}, {"failed_queries", OverRepeats::sum}});
 
 }  // namespace
 

@@ -65,7 +65,7 @@ WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& wi
     const std::string at = width.budget ? fmt::format(" after the budget of {}", format_duration(*width.budget)) : std::string();
     return {Verdict::unstable,
             fmt::format("{}{} ({}){}{}", found, at, asked_text(*width.asked, width.of_a_repeat), words.empty() ? "" : "; ", words), "",
-            warming};
+            warming, words.empty()};
   }
   if (shape.shape != SeriesShape::steady) return {Verdict::unstable, fmt::format("not steady: {} ({})", words, found), "", warming};
   if (!width.asked) return {Verdict::as_found, "", fmt::format("{}, no target", found), false};

@@ -1,5 +1,6 @@
 #include "analysis/comparison.h"
 
+#include "analysis/ratio_text.h"
 #include "analysis/words.h"
 #include "record/duel_set.h"
 
@@ -88,20 +89,17 @@ bool says_nothing(const Comparison& comparison) {
 }  // namespace
 
 std::string ratio_in_words(const Comparison& comparison) {
-  const std::string ratio = format_ratio(comparison.ratio);
   if (!comparison.interval) return why_too_few(comparison);
-  if (says_nothing(comparison)) return ratio + " (the scatter is too large to show a difference)";
-  return fmt::format("{} ({} to {}{})", ratio, format_ratio(comparison.interval->low), format_ratio(comparison.interval->high),
-                     comparison.separable() ? "" : ", no significant difference");
+  if (says_nothing(comparison)) return format_ratio(comparison.ratio) + " (the scatter is too large to show a difference)";
+  const RatioText text = ratio_text(comparison.ratio, *comparison.interval);
+  return fmt::format("{} ({} to {}{})", text.ratio, text.low, text.high, comparison.separable() ? "" : ", no significant difference");
 }
 
 std::string comparison_words(const Comparison& comparison, const std::string& other) {
   if (!comparison.interval) return fmt::format("not compared with {} ({})", other, why_too_few(comparison));
-  const std::string ratio = format_ratio(comparison.ratio);
-  if (says_nothing(comparison)) {
-    return fmt::format("no significant difference from {} (ratio {}, the scatter is too large)", other, ratio);
-  }
-  const std::string low = format_ratio(comparison.interval->low), high = format_ratio(comparison.interval->high);
+  if (says_nothing(comparison))
+    return fmt::format("no significant difference from {} (ratio {}, the scatter is too large)", other, format_ratio(comparison.ratio));
+  const auto [ratio, low, high] = ratio_text(comparison.ratio, *comparison.interval);
   if (!comparison.separable()) return fmt::format("no significant difference from {} (ratio {}, {} to {})", other, ratio, low, high);
   return fmt::format("{} times ({} to {}) that of {}", ratio, low, high, other);
 }

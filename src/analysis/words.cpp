@@ -1,5 +1,6 @@
 #include "analysis/words.h"
 
+#include "analysis/ratio_text.h"
 #include "base/quantity.h"
 
 #include <fmt/chrono.h>
@@ -67,7 +68,8 @@ std::string format_ratio(double ratio) { return std::abs(ratio) < 0.1 ? format_s
 
 std::string format_ratio(double ratio, const std::optional<Interval>& interval) {
   if (!interval) return format_ratio(ratio);
-  return fmt::format("{} ({} to {})", format_ratio(ratio), format_ratio(interval->low), format_ratio(interval->high));
+  const RatioText text = ratio_text(ratio, *interval);
+  return fmt::format("{} ({} to {})", text.ratio, text.low, text.high);
 }
 
 std::string format_percent(double share) { return percent_text(share); }

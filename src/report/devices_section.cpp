@@ -5,6 +5,7 @@
 
 #include "analysis/device_ratios.h"
 #include "analysis/point_labels.h"
+#include "analysis/ratio_text.h"
 #include "analysis/words.h"
 
 #include <fmt/format.h>
@@ -18,10 +19,10 @@ namespace {
 
 std::string ratio_cell(const DeviceRatio& ratio) {
   const auto& interval = ratio.throughput.interval;
-  const std::string range = interval ? format_ratio(interval->low) + " to " + format_ratio(interval->high) : why_too_few(ratio.throughput);
+  const RatioText text = interval ? ratio_text(ratio.throughput.ratio, *interval) : RatioText{format_ratio(ratio.throughput.ratio), "", ""};
+  const std::string range = interval ? text.low + " to " + text.high : why_too_few(ratio.throughput);
   const bool open = interval && !ratio.throughput.separable();
-  return fmt::format("<td class=\"num\">{}<small>{}{}</small></td>", format_ratio(ratio.throughput.ratio), range,
-                     open ? ", no significant difference" : "");
+  return fmt::format("<td class=\"num\">{}<small>{}{}</small></td>", text.ratio, range, open ? ", no significant difference" : "");
 }
 
 std::string batch_words(const DeviceRatio& ratio) {

@@ -4,6 +4,7 @@
 #include "report/sections.h"
 
 #include "analysis/interference.h"
+#include "analysis/ratio_text.h"
 #include "analysis/words.h"
 #include "record/tenant_set.h"
 
@@ -23,9 +24,9 @@ std::string value_cell(const PointSummary& point, const char* metric) {
 
 std::string ratio_cell(const std::optional<Comparison>& comparison) {
   if (!comparison) return "<td class=\"num\"></td>";
-  const auto& interval = comparison->interval;
-  return fmt::format("<td class=\"num\">{}<small>{}</small></td>", format_ratio(comparison->ratio),
-                     interval ? fmt::format("{} to {}", format_ratio(interval->low), format_ratio(interval->high)) : "");
+  if (!comparison->interval) return fmt::format("<td class=\"num\">{}<small></small></td>", format_ratio(comparison->ratio));
+  const RatioText text = ratio_text(comparison->ratio, *comparison->interval);
+  return fmt::format("<td class=\"num\">{}<small>{} to {}</small></td>", text.ratio, text.low, text.high);
 }
 
 std::string row(const TenantInterference& tenant) {

@@ -1,6 +1,7 @@
 #include "analysis/duel/duel_score.h"
 #include "base/quantity.h"
 
+#include "analysis/ratio_text.h"
 #include "analysis/words.h"
 #include "base/text.h"
 
@@ -80,8 +81,7 @@ DuelStanding DuelScore::standing(size_t contender) const {
 
 std::string duel_words(const DuelStanding& standing, const std::string& first, double margin) {
   if (!standing.interval) return unresolved_words(standing, first);
-  const std::string ratio = format_ratio(standing.ratio), low = format_ratio(standing.interval->low),
-                    high = format_ratio(standing.interval->high);
+  const auto [ratio, low, high] = ratio_text(standing.ratio, *standing.interval, margin);
   if (standing.difference == Difference::same)
     return fmt::format("the same throughput as {} within {} (ratio {}, {} to {})", first, percent_text(margin), ratio, low, high);
   if (standing.difference != Difference::unknown) return fmt::format("throughput {} times ({} to {}) that of {}", ratio, low, high, first);

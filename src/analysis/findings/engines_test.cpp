@@ -52,7 +52,7 @@ TEST(Findings, repeats_of_one_block_are_paired) {
   ResultsCollector collector;
   add(collector, {.throughputs = {100, 130, 160}});
   add(collector, {.backend = "onnxruntime", .throughputs = {91, 118.2, 145.4}});
-  EXPECT_THAT(find("best_engine", collector).at(0).detail, HasSubstr("1.10 times (1.10 to 1.10) that of onnxruntime"));
+  EXPECT_THAT(find("best_engine", collector).at(0).detail, HasSubstr("1.10 times (1.098 to 1.102) that of onnxruntime"));
 }
 
 TEST(Findings, what_was_measured_once_is_not_compared) {

@@ -43,15 +43,13 @@ const char* word_of(CompareExit code) {
   return "nothing to compare";
 }
 
-// `slower`: what a gate allows; 0: there is none.
-CompareExit exit_of(const ResultsComparison& found, const CompareSettings& settings, double slower) {
-  if (found.points.empty()) return exit_not_comparable;
-  if (slower == 0) return exit_none_slower;
+// Nothing of both sides, or something that was measured on unlike devices.
+bool is_comparable(const ResultsComparison& found, bool gated) {
   const bool other_device = std::any_of(found.points.begin(), found.points.end(), [](const PointChange& p) { return p.other_device; });
-  if (other_device) return exit_not_comparable;
-  const Gate gate = judge_gate(found, settings, slower);
-  return gate == Gate::held ? exit_none_slower : gate == Gate::slower ? exit_slower : exit_not_enough_data;
+  return !found.points.empty() && !(gated && other_device);
 }
+
+CompareExit exit_of(Gate gate) { return gate == Gate::held ? exit_none_slower : gate == Gate::slower ? exit_slower : exit_not_enough_data; }
 
 class CompareCommand final : public Command {
  public:
@@ -77,9 +75,10 @@ class CompareCommand final : public Command {
                        ->type_name("METRIC")
                        ->default_str(fmt::format("throughput; {} if all loads are open", metric_of_open_loops));
     app.add_option("--margin", margin_, "Treat smaller differences as equal")->type_name("SHARE")->capture_default_str();
-    app.add_option("--fail-if-slower", fail_if_slower_,
-                   "Exit with 1 if any point of the second is slower by more than this, 4 if there is not enough data, 5 if nothing can be "
-                   "compared")
+    app.add_option(
+           "--fail-if-slower", fail_if_slower_,
+           "Test whether any point of the second is slower by more than this. Exit with 1 if one is, 4 if there is not enough data, 5 "
+           "if nothing can be compared")
         ->type_name("SHARE");
     app.add_option("--format", format_, "Output format: text, md (for a pull request) or json")->type_name("FORMAT")->capture_default_str();
     app.add_flag("--json", json_, "Print JSON, as --format json does");
@@ -162,13 +161,20 @@ int CompareCommand::run() {
   const bool two = stores_.size() == 2;
   ComparedSides sides{side_name(stores_.front(), a_, two), side_name(stores_.back(), b_, two)};
   if (sides.a == sides.b) sides = {"A", "B"};
-  const CompareExit code = exit_of(found, settings_, slower);
+  CompareExit code = is_comparable(found, slower > 0) ? exit_none_slower : exit_not_comparable;
+  std::optional<GateAnswer> gate;
+  if (slower > 0) {
+    gate = GateAnswer{slower, {}, {}};
+    if (code != exit_not_comparable) gate->judged = judge_gate(found, settings_, slower);
+    if (gate->judged) code = exit_of(gate->judged->gate);
+    gate->result = word_of(code);
+  }
   if (format_ == "json") {
-    const auto gate = slower > 0 ? std::optional(GateResult{slower, word_of(code)}) : std::nullopt;
     fmt::print("{}", comparison_json(found, settings_, sides, gate));
   } else {
     print_text(format_ == "md" ? comparison_markdown(found, settings_, sides)
                                : comparison_text(found, settings_, sides, terminal_columns(stdout)));
+    if (gate) print_text((format_ == "md" ? "\n" : "") + gate_text(*gate, found));
   }
   if (profile_) print_text(profiles_text(found, profiles_a, profiles_b, sides));
   if (!output_.empty()) write_file_atomic(output_, compare_page(compared_stores(found, settings_, sides)));

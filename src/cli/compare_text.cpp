@@ -1,5 +1,6 @@
 #include "cli/compare_text.h"
 
+#include "analysis/ratio_text.h"
 #include "analysis/words.h"
 #include "base/text.h"
 #include "record/record_json.h"
@@ -19,7 +20,11 @@ constexpr size_t most_facts = 12;
 
 std::string value_text(const PointSummary& point, const std::string& metric) { return format_estimate(point.find(metric)->estimate); }
 
-std::string ratio_text(const PointChange& change) { return format_ratio(change.comparison.ratio, change.comparison.interval); }
+std::string ratio_text(const PointChange& change, double margin) {
+  if (!change.comparison.interval) return format_ratio(change.comparison.ratio);
+  const RatioText text = ratio_text(change.comparison.ratio, *change.comparison.interval, margin);
+  return fmt::format("{} ({} to {})", text.ratio, text.low, text.high);
+}
 
 std::string verdict_text(const PointChange& change, const CompareSettings& settings) {
   if (change.change == Change::same) return fmt::format("same within {}", format_percent(settings.margin));
@@ -159,6 +164,29 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
   return lines;
 }
 
+// Percentages as they were asked for: 2 %, 0.5 %.
+std::string format_margin(double margin) { return fmt::format("{:g} %", margin * 100); }
+
+std::vector<std::string> names_of(const std::vector<const PointChange*>& changes, const PointLabels& labels) {
+  std::vector<std::string> names;
+  for (const PointChange* change : changes) names.push_back(label_of(*change, labels));
+  return names;
+}
+
+// "; 14 repeats of each side would tell (in 80 % of cases, at the ratios seen)"
+std::string needed_text(const GateResult& found) {
+  if (found.open.empty()) return {};
+  const auto known = [](const PointChange* change) { return change->comparison.repeats.known(); };
+  const bool some_unknown = !std::all_of(found.open.begin(), found.open.end(), known);
+  const std::string least = some_unknown ? fmt::format("; measure at least {} repeats of each side (--repeats {})", fewest_repeats, 5) : "";
+  if (found.needs_repeats == 0) return least;
+  const bool nodes =
+      std::any_of(found.open.begin(), found.open.end(), [](const PointChange* c) { return c->comparison.repeats.over_nodes; });
+  const auto count = static_cast<int64_t>(found.needs_repeats);
+  return fmt::format("{}; {} of each side would tell (in 80 % of cases, at the ratios seen)", least,
+                     nodes ? count_of(count, "node", "nodes") : count_of(count, "repeat", "repeats"));
+}
+
 std::string counts_text(const ResultsComparison& comparison, const CompareSettings& settings) {
   std::vector<std::string> words;
   for (const Change change : {Change::slower, Change::faster, Change::same, Change::unknown}) {
@@ -199,7 +227,7 @@ std::string comparison_text(const ResultsComparison& comparison, const CompareSe
   for (const PointChange& change : comparison.points) {
     a.cells.push_back(value_text(*change.a, settings.metric));
     b.cells.push_back(value_text(*change.b, settings.metric));
-    ratio.cells.push_back(ratio_text(change));
+    ratio.cells.push_back(ratio_text(change, settings.margin));
     verdict.cells.push_back(verdict_text(change, settings));
   }
   if (!comparison.points.empty())
@@ -216,7 +244,7 @@ std::string comparison_markdown(const ResultsComparison& comparison, const Compa
   for (size_t i = 0; i < rows.size(); ++i) {
     const PointChange& change = comparison.points[i];
     text += fmt::format("| {} | {} | {} | {} | {} |\n", rows[i], value_text(*change.a, settings.metric),
-                        value_text(*change.b, settings.metric), ratio_text(change), verdict_text(change, settings));
+                        value_text(*change.b, settings.metric), ratio_text(change, settings.margin), verdict_text(change, settings));
   }
   for (const std::string& note : notes(comparison, settings, sides, labels)) text += "\n- " + note;
   return text + "\n";
@@ -237,7 +265,7 @@ ComparedStores compared_stores(const ResultsComparison& comparison, const Compar
     ComparedPoint point{{rows[i], change.comparison.ratio, {}, {}, change.change == Change::unknown, {}},
                         value_text(*change.a, settings.metric),
                         value_text(*change.b, settings.metric),
-                        ratio_text(change),
+                        ratio_text(change, settings.margin),
                         verdict_text(change, settings)};
     if (change.comparison.interval) {
       point.row.low = change.comparison.interval->low;
@@ -249,8 +277,36 @@ ComparedStores compared_stores(const ResultsComparison& comparison, const Compar
   return compared;
 }
 
+std::string gate_text(const GateAnswer& gate, const ResultsComparison& comparison) {
+  const std::string head = fmt::format("gate (slower by more than {}): {}", format_margin(gate.margin), gate.result);
+  if (!gate.judged) return head + "\n";
+  const PointLabels labels = labels_of(comparison);
+  const GateResult& found = *gate.judged;
+  const std::string all = fmt::format("of {}", count_of(static_cast<int64_t>(comparison.points.size()), "point", "points"));
+  if (found.gate == Gate::slower)
+    return fmt::format("{}: {} {}: {}\n", head, found.slower.size(), all, first_of(names_of(found.slower, labels)));
+  if (found.gate == Gate::held) return head + "\n";
+  std::vector<std::string> parts;
+  if (!found.open.empty()) parts.push_back(fmt::format("{} {}", found.open.size(), all));
+  if (found.left_out > 0)
+    parts.push_back(fmt::format("{} without values of both sides", count_of(static_cast<int64_t>(found.left_out), "point", "points")));
+  return fmt::format("{}: {}{}\n", head, join(parts, ", "), needed_text(found));
+}
+
+namespace {
+
+nlohmann::json gate_json(const GateAnswer& gate, const PointLabels& labels) {
+  nlohmann::json json{{"margin", gate.margin}, {"result", gate.result}};
+  if (!gate.judged) return json;
+  if (!gate.judged->slower.empty()) json["slower"] = names_of(gate.judged->slower, labels);
+  if (gate.judged->needs_repeats > 0) json["needs_repeats"] = gate.judged->needs_repeats;
+  return json;
+}
+
+}  // namespace
+
 std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
-                            const std::optional<GateResult>& gate) {
+                            const std::optional<GateAnswer>& gate) {
   nlohmann::json list = nlohmann::json::array();
   const PointLabels labels = labels_of(comparison);
   for (const PointChange& change : comparison.points) {
@@ -280,7 +336,7 @@ std::string comparison_json(const ResultsComparison& comparison, const CompareSe
                       {"only_a", comparison.only_a.size()},
                       {"only_b", comparison.only_b.size()},
                       {"gate", nullptr}};
-  if (gate) json["gate"] = {{"margin", gate->margin}, {"result", gate->result}};
+  if (gate) json["gate"] = gate_json(*gate, labels);
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -14,10 +14,14 @@ struct ComparedSides {
   std::string a, b;  // how they are called: files, with their selections
 };
 
-struct GateResult {
+// What `--fail-if-slower` found; nullopt within: nothing was compared, or devices differ.
+struct GateAnswer {
   double margin = 0;   // that was asked
-  std::string result;  // a word of docs/compare.md for the exit code
+  std::string result;  // a word for the exit code
+  std::optional<GateResult> judged;
 };
+// "gate (slower by more than 2 %): not enough data: ...; 14 repeats of each side would tell ...", one line.
+std::string gate_text(const GateAnswer& gate, const ResultsComparison& comparison);
 
 // Of its rows: what tells them apart.
 PointLabels labels_of(const ResultsComparison& comparison);
@@ -26,9 +30,10 @@ PointLabels labels_of(const ResultsComparison& comparison);
 std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
                             size_t width = 0);
 std::string comparison_markdown(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
-// {"comparisons": [{"a", "b", "ratio", "low", "high", "verdict", "needs_repeats", ...}], "gate": null, ...}
+// {"comparisons": [{"a", "b", "ratio", "low", "high", "verdict", "needs_repeats", ...}], "gate": null, ...}; of a gate that has not enough
+// data "needs_repeats"
 std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
-                            const std::optional<GateResult>& gate = std::nullopt);
+                            const std::optional<GateAnswer>& gate = std::nullopt);
 
 // As a page shows it (report/compare_page.h).
 ComparedStores compared_stores(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);

@@ -49,8 +49,10 @@ class CompareTest(StoreCase):
         self.assertIn("| ratio | verdict |", self.compare(store, "--a", "null.latency=20ms", "--b", "null.latency=10ms", "--format", "md").stdout)
         gate = self.compare(store, "--a", "null.latency=10ms", "--b", "null.latency=20ms", "--fail-if-slower", "2%")
         self.assertEqual(gate.returncode, 1)
+        self.assertRegex(gate.stdout, r"gate \(slower by more than 2 %\): slower: 1 of 1 point: ")
         gate = self.compare(store, "--a", "null.latency=20ms", "--b", "null.latency=10ms", "--fail-if-slower", "2%")
         self.assertEqual(gate.returncode, 0, gate.stdout)
+        self.assertIn("gate (slower by more than 2 %): held\n", gate.stdout)
 
     def test_rows_name_what_tells_them_apart(self):
         first, second = self.both("5ms", "5ms", "-s", "server", "--rate", "20,40", "--threads", "1,2")
@@ -86,6 +88,7 @@ class CompareTest(StoreCase):
         self.assertEqual(done.returncode, 4, done.stdout)
         self.assertIn("not enough data: single run", done.stdout)
         self.assertRegex(done.stdout, "against .*: 1 not enough data\n")
+        self.assertIn("not enough data: 1 of 1 point; measure at least 3 repeats of each side (--repeats 5)\n", done.stdout)
 
     def gate(self, *words):
         done = self.compare(*words, "--json")
@@ -98,6 +101,7 @@ class CompareTest(StoreCase):
         for a, b, said in ((fast, slow, (1, "slower")), (slow, fast, (0, "held"))):
             code, gate = self.gate(store, "--a", a, "--b", b, "--fail-if-slower", "3%")
             self.assertEqual((code, gate["result"]), said)
+            self.assertEqual(len(gate.get("slower", [])), 1 if code == 1 else 0)
             self.assertEqual(gate["margin"], 0.03)
         once = self.measure("once", "10ms", "--repeats", "1")
         self.assertEqual(self.gate(once, once, "--fail-if-slower", "3%"), (4, {"margin": 0.03, "result": "not enough data"}))

@@ -6,6 +6,7 @@
 #include "record/momentary.h"
 #include "record/point_axis.h"
 #include "stats/multiple.h"
+#include "stats/non_inferiority.h"
 
 #include <deepgap/error.h>
 
@@ -144,22 +145,30 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
   return found;
 }
 
-Gate judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double slower) {
+GateResult judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double margin) {
   const bool lower = is_lower_better(settings.metric);
-  const double limit = -std::log1p(slower);
+  const double limit = 1 / (1 + margin);
   std::vector<double> p_values;
-  for (const PointChange& point : comparison.points) p_values.push_back(point.comparison.repeats.p_value());
+  for (const PointChange& point : comparison.points) p_values.push_back(p_value_below(gain_of(point, lower), limit));
   const std::vector<double> adjusted = holm_adjusted(p_values);
-  Gate gate = Gate::held;
+  GateResult result{margin, Gate::held, {}, {}, comparison.offered + comparison.unusable.size(), 0};
   for (size_t i = 0; i < comparison.points.size(); ++i) {
-    const RepeatsRatio gain = gain_of(comparison.points[i], lower);
-    const double log_ratio = std::log(gain.ratio);
-    if (gain.known() && log_ratio < limit && adjusted[i] < 1 - default_confidence) return Gate::slower;
-    const bool excluded = gain.known() && std::log(gain.interval(2 * default_confidence - 1).low) > limit;
-    if (!excluded) gate = Gate::not_enough_data;
+    const PointChange& point = comparison.points[i];
+    const RepeatsRatio gain = gain_of(point, lower);
+    if (adjusted[i] < 1 - default_confidence) {
+      result.slower.push_back(&point);
+    } else if (!gain.known() || gain.interval(2 * default_confidence - 1).low <= limit) {
+      result.open.push_back(&point);
+      const bool of_turns = contender_place(point.a->point).has_value();  // they were not repeats
+      if (!of_turns) result.needs_repeats = std::max(result.needs_repeats, repeats_to_tell(gain, limit));
+    }
   }
-  const bool left_out = comparison.offered > 0 || !comparison.unusable.empty();
-  return left_out && gate == Gate::held ? Gate::not_enough_data : gate;
+  if (!result.slower.empty()) {
+    result.gate = Gate::slower;
+  } else if (!result.open.empty() || result.left_out > 0) {
+    result.gate = Gate::not_enough_data;
+  }
+  return result;
 }
 
 }  // namespace deepgap

@@ -38,6 +38,15 @@ struct PointChange {
 // What a gate says of all of them: the worst.
 enum class Gate { held, not_enough_data, slower };
 
+struct GateResult {
+  double margin = 0;  // that a slowdown may have
+  Gate gate = Gate::held;
+  std::vector<const PointChange*> slower;  // by more than the margin
+  std::vector<const PointChange*> open;    // that cannot be excluded, nor shown
+  size_t left_out = 0;                     // matched, but without a value of both
+  size_t needs_repeats = 0;                // of each side, to tell of all open ones at the ratios seen; or nodes; 0: not known
+};
+
 struct ResultsComparison {
   std::vector<PointChange> points;
   std::vector<const PointSummary*> only_a, only_b;                            // without a match, or with several
@@ -50,8 +59,11 @@ struct ResultsComparison {
 // Throws Error{usage} for a metric that is none or has no better direction.
 ResultsComparison compare_results(const Results& a, const Results& b, const CompareSettings& settings);
 
-// Whether b is slower than a by more than `slower` anywhere. held: such a slowdown is excluded for every pair; what has no match is not
-// judged.
-Gate judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double slower);
+// Whether b is slower than a by more than `margin` anywhere: a test of that, one-sided, and not of whether they differ at all.
+// slower: shown for some, where the chance of any false alarm among all of them is 5 % (Holm), whatever the true slowdowns within the
+// margin. held: it is excluded for every pair, each with 95 %. What has no match is not judged.
+//   Holm, Scandinavian Journal of Statistics 6 (1979); Schuirmann 1987; Berger, Technometrics 24 (1982): all must be shown, so that none of
+//   the tests needs an allowance for the others.
+GateResult judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double margin);
 
 }  // namespace deepgap

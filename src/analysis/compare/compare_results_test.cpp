@@ -54,7 +54,7 @@ TEST(CompareResults, WhatIsNoFigureIsNotCompared) {
     const ResultsComparison found = compare_results(of({.throughput = value}), of({.run = "b"}), {});
     EXPECT_TRUE(found.points.empty()) << value;
     EXPECT_EQ(found.unusable.size(), 1u) << value;
-    EXPECT_EQ(judge_gate(found, {}, 0.02), Gate::not_enough_data) << value;
+    EXPECT_EQ(judge_gate(found, {}, 0.02).gate, Gate::not_enough_data) << value;
   }
 }
 
@@ -63,7 +63,7 @@ TEST(CompareResults, WhatWasOfferedIsNoSpeed) {
   const ResultsComparison found = compare_results(a, b, {});
   EXPECT_TRUE(found.points.empty());
   EXPECT_EQ(found.offered, 1u);
-  EXPECT_EQ(judge_gate(found, {}, 0.02), Gate::not_enough_data);
+  EXPECT_EQ(judge_gate(found, {}, 0.02).gate, Gate::not_enough_data);
   EXPECT_EQ(compare_results(a, b, {.metric = "latency_p50_ms"}).points.size(), 1u);
 }
 
@@ -113,7 +113,7 @@ TEST(CompareResults, OneRunOfEachIsNotComparable) {
   const auto found = compare_results(of({.repeats = 1}), of({.run = "b", .throughput = 200, .repeats = 1}), {});
   EXPECT_EQ(found.points.at(0).change, Change::unknown);
   EXPECT_FALSE(found.points[0].comparison.interval);
-  EXPECT_EQ(judge_gate(found, {}, 0.02), Gate::not_enough_data);
+  EXPECT_EQ(judge_gate(found, {}, 0.02).gate, Gate::not_enough_data);
 }
 
 TEST(CompareResults, SelectionsOfOneRunArePaired) {
@@ -144,11 +144,48 @@ TEST(CompareResults, EnvironmentsAndDevicesThatDifferAreTold) {
 }
 
 TEST(CompareResults, TheGateHasThreeAnswers) {
-  const auto gate = [](const Side& b) { return judge_gate(compare_results(of({}), of(b), {}), {}, 0.02); };
+  const auto gate = [](const Side& b) { return judge_gate(compare_results(of({}), of(b), {}), {}, 0.02).gate; };
   EXPECT_EQ(gate({.run = "b"}), Gate::held);
   EXPECT_EQ(gate({.run = "b", .throughput = 110}), Gate::held);
   EXPECT_EQ(gate({.run = "b", .throughput = 95}), Gate::slower);
   EXPECT_EQ(gate({.run = "b", .throughput = 99, .scatter = 0.1}), Gate::not_enough_data);
+}
+
+// Builds that are slower than allowed fail, and those that are slower by less do not, however surely they are slower.
+TEST(CompareResults, TheGateTestsTheMarginAndNotEquality) {
+  int failed_within = 0, failed_beyond = 0, failed_surely = 0;
+  constexpr int gates = 200;
+  for (uint64_t seed = 0; seed < gates; ++seed) {
+    const auto gate = [&](double throughput, double scatter) {
+      ResultsCollector a, b;
+      for (int64_t batch = 1; batch <= 10; ++batch) {
+        add(a, {.scatter = scatter}, batch, seed * 1000 + static_cast<uint64_t>(batch));
+        add(b, {.run = "b", .throughput = throughput, .scatter = scatter}, batch, seed * 1000 + static_cast<uint64_t>(batch) + 500);
+      }
+      const Results first = a.results(), second = b.results();
+      return judge_gate(compare_results(first, second, {}), {}, 0.02).gate == Gate::slower;
+    };
+    failed_within += gate(98.5, 0.005) ? 1 : 0;
+    failed_beyond += gate(97, 0.005) ? 1 : 0;
+    failed_surely += gate(98.2, 0.0005) ? 1 : 0;
+  }
+  EXPECT_LE(failed_within, gates * 5 / 100);
+  EXPECT_GE(failed_beyond, gates * 60 / 100);
+  EXPECT_EQ(failed_surely, 0) << "1.8 % slower for certain is within 2 %";
+}
+
+TEST(CompareResults, AGateSaysWhatIsSlowerAndHowManyRepeatsWouldBeEnough) {
+  const Results a = of({}), slow = of({.run = "b", .throughput = 90}), wide = of({.run = "b", .scatter = 0.05}),
+                once = of({.run = "b", .repeats = 1});
+  const ResultsComparison slower = compare_results(a, slow, {}), open = compare_results(a, wide, {}),
+                          too_few = compare_results(a, once, {});
+  EXPECT_EQ(judge_gate(slower, {}, 0.02).slower, std::vector<const PointChange*>{&slower.points[0]});
+  const GateResult untold = judge_gate(open, {}, 0.02);
+  EXPECT_EQ(untold.gate, Gate::not_enough_data);
+  EXPECT_EQ(untold.open, std::vector<const PointChange*>{&open.points[0]});
+  EXPECT_GT(untold.needs_repeats, 5u);
+  EXPECT_EQ(judge_gate(too_few, {}, 0.02).needs_repeats, 0u) << "nothing is known of the scatter";
+  EXPECT_EQ(judge_gate(compare_results(a, of({.run = "b"}), {}), {}, 0.02).needs_repeats, 0u);
 }
 
 // Forty equal points, measured twice: hardly ever a difference in the whole list.

@@ -14,6 +14,9 @@ namespace deepgap {
 // difference between them. The model's weights stay those of the Point's seed.
 void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int repeat);
 
+// The same of a backend that draws what it does from an option `seed` (null): its repeats are other processes.
+void draw_own_stream(PointOptions& options, const std::vector<OptionInfo>& known, int repeat);
+
 // `rule`, or the end as soon as more queries have missed the bound than its percentile allows in the whole `duration`, even if all that are
 // still to come held it. `rate` is what an open loop offers a second, 0 for a closed one: there, and where more come than that, the
 // queries to come are counted at the pace of those so far and a tenth more.

@@ -44,6 +44,24 @@ TEST(UntilHopeless, GoesOnWhileTheRestCouldHold) {
   EXPECT_GE(played(*ten_seconds(1000), 20 * ms, 500, 520), 1000) << "of 10000 that are offered 20 are few";
 }
 
+TEST(DrawOwnStream, ABackendWithASeedDrawsAnotherStreamInEachRepeat) {
+  const OptionInfo seed{.name = "seed", .describe = "", .default_value = "1"};
+  PointOptions options;
+  draw_own_stream(options, {{.name = "latency", .describe = "", .default_value = "1ms"}}, 3);
+  EXPECT_TRUE(options.backend.empty()) << "it draws nothing";
+  draw_own_stream(options, {seed}, 0);
+  EXPECT_TRUE(options.backend.empty()) << "the first is the seed's own";
+  std::set<std::string> drawn;
+  for (const char* given : {"1", "2"}) {
+    for (int repeat = 1; repeat < 30; ++repeat) {
+      options.backend["seed"] = given;
+      draw_own_stream(options, {seed}, repeat);
+      drawn.insert(options.backend["seed"]);
+    }
+  }
+  EXPECT_EQ(drawn.size(), 58u);
+}
+
 TEST(DrawOwnArrivals, AnotherSeedForEachRepeat) {
   PointOptions options;
   options.seed = 7;

@@ -42,6 +42,7 @@ PointOptions options_of(const WorkOrder& order, const Backend& backend, const st
   keep_lanes_busy(order.point, known, options);
   keep_sessions_busy(order.point, known, options);
   draw_own_arrivals(options, known, order.repeat);
+  draw_own_stream(options, backend.options(), order.repeat);
   return options;
 }
 

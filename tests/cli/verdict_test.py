@@ -2,6 +2,7 @@
 
   python3 verdict_test.py build/bin/deepgap
 """
+import json
 import os
 import sqlite3
 import subprocess
@@ -55,6 +56,53 @@ class VerdictTest(StoreCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("(3 records): inconclusive: over 3 repeats 0 of 300 queries missed the bound", done.stdout)
         self.assertNotIn("of 100 queries", done.stdout)
+
+    def points(self):
+        text = subprocess.run([PROGRAM, "export", self.store, "--by", "point", "--format", "json"], capture_output=True, text=True, check=True).stdout
+        return json.loads(text)
+
+    def test_repeats_of_a_scripted_engine_are_processes_of_their_own(self):
+        done = self.run_deepgap(*self.noise, "--repeats", "3", "-n", "50")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first = [row["throughput"] for row in self.rows()]
+        self.assertEqual(len(set(first)), 3, "each draws its own stream")
+        self.store += ".again"
+        self.run_deepgap(*self.noise, "--repeats", "3", "-n", "50")
+        self.assertEqual([row["throughput"] for row in self.rows()], first, "the same seed gives the same")
+
+    def test_the_verdict_of_a_point_is_about_its_interval_over_repeats(self):
+        apart = ["--axis", "null.process_sigma=0.05"]
+        done = self.run_deepgap(*apart, "--repeats", "3", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([row["verdict"] for row in self.rows()], ["valid"] * 3, "each knows itself")
+        [point] = self.points()
+        self.assertEqual(point["verdict"], "unstable")
+        self.assertRegex(point["reason"], r"^throughput \+-[0-9.]+% over 3 repeats, asked 1%$")
+        self.assertGreater(point["throughput_ci_low"], 0)
+        self.store += ".strict"
+        strict = self.run_deepgap(*apart, "--repeats", "3", "--strict")
+        self.assertEqual(strict.returncode, 1, strict.stdout)
+        self.assertIn("over 3 repeats, asked 1%", strict.stdout + strict.stderr)
+
+    def test_repeats_that_are_wide_alone_make_a_narrow_point(self):
+        done = self.run_deepgap("--axis", "null.distribution=normal", "--axis", "null.sigma=0.2", "--repeats", "10", "--budget", "2s", "--interval", "2%")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("unstable", [row["verdict"] for row in self.rows()], "some of them alone")
+        [point] = self.points()
+        self.assertEqual(point["verdict"], "valid", point["reason"])
+
+    def test_counts_and_extremes_of_a_point_are_those_of_all(self):
+        done = self.run_deepgap(*self.noise, "--axis", "null.process_sigma=0.05", "--repeats", "3", "-n", "200")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows, [point] = self.rows(), self.points()
+        self.assertEqual(point["timings"], sum(row["timings"] for row in rows))
+        self.assertEqual(point["latency_max_ms"], max(row["latency_max_ms"] for row in rows))
+        self.assertEqual(point["latency_min_ms"], min(row["latency_min_ms"] for row in rows))
+        values = [point[f"latency_{name}_ms"] for name in ("min", "p10", "p50", "p90", "p99", "p999", "p9999", "max")]
+        self.assertEqual(values, sorted(values))
+        self.assertLessEqual(point["latency_p50_ms_ci_low"], point["latency_p50_ms"])
+        self.assertGreaterEqual(point["latency_p50_ms_ci_high"], point["latency_p50_ms"])
+        self.assertLessEqual(len(f"{point['latency_p50_ms']}"), 6, "four digits of a bucket of 0.5 %")
 
     def test_a_schedule_is_as_short_as_it_is_asked_to_be(self):
         rate = ["--scenario", "server", "--rate", "100"]

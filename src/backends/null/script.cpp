@@ -87,11 +87,14 @@ OptionTable<NullScript> make_table() {
       [](Script s, Text n, Text v) { s.sigma = within(n, v, 0, 100); });
   row("rho", "correlation of one latency with the next (ar1)", "0.5", number,
       [](Script s, Text n, Text v) { s.rho = within(n, v, -0.9999, 0.9999); });
+  row("process_sigma", "spread from process to process, of the logarithm: all latencies of one share a factor", "0", number,
+      [](Script s, Text n, Text v) { s.process_sigma = within(n, v, 0, 10); });
   row("drift", "relative growth of the latency a second", "0", number, [](Script s, Text n, Text v) { s.drift = within(n, v, -any, any); });
   row("steps", "QUERY:LATENCY pairs joined by '/': the latency from that query on", "", text,
       [](Script s, Text n, Text v) { s.steps = steps(n, v); });
   table.count("concurrency", "queries served at once", &NullScript::concurrency, 1 << 20);
-  row("seed", "of latencies and failures", "1", count, [](Script s, Text, Text v) { s.seed = static_cast<uint64_t>(*parse_int(v)); });
+  row("seed", "of latencies and failures; each repeat draws a stream of its own from it", "1", count,
+      [](Script s, Text, Text v) { s.seed = static_cast<uint64_t>(*parse_int(v)); });
   table.choice<bool>("clock", "real; virtual: time jumps from one event to the next, so that a run takes no time and measures nothing",
                      &NullScript::virtual_time, {{"real", false}, {"virtual", true}});
   table.on_off("outlive_failures", "whether a run goes on when a query failed, as with a server", &NullScript::outlives_failures);
@@ -139,12 +142,15 @@ NullScript parse_null_script(const EngineOptions& options) {
 std::vector<OptionInfo> null_script_options() { return table().infos(); }
 
 LatencySource::LatencySource(const NullScript& script)
-    : script_(script), latency_bits_(script.seed), failure_bits_(script.seed ^ 0x9e3779b97f4a7c15u) {}
+    : script_(script), latency_bits_(script.seed), failure_bits_(script.seed ^ 0x9e3779b97f4a7c15u) {
+  std::mt19937_64 process_bits(script.seed ^ 0xd1b54a32d192ed03u);  // of its own, so that latencies stay what they are without it
+  if (script.process_sigma > 0) process_ = std::exp(script.process_sigma * standard_normal(process_bits));
+}
 
 // Box-Muller, one of the pair: the library's own distribution differs from one library to the next.
-double LatencySource::standard_normal() {
-  const double radius = std::sqrt(-2 * std::log(uniform(latency_bits_)));
-  return radius * std::cos(2 * std::numbers::pi * uniform(latency_bits_));
+double LatencySource::standard_normal(std::mt19937_64& bits) {
+  const double radius = std::sqrt(-2 * std::log(uniform(bits)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(bits));
 }
 
 double LatencySource::noise() {
@@ -152,14 +158,15 @@ double LatencySource::noise() {
     case Distribution::constant:
       return 1;
     case Distribution::normal:
-      return 1 + script_.sigma * standard_normal();
+      return 1 + script_.sigma * standard_normal(latency_bits_);
     case Distribution::lognormal:
-      return std::exp(script_.sigma * standard_normal());
+      return std::exp(script_.sigma * standard_normal(latency_bits_));
     case Distribution::exponential:
       return -std::log(uniform(latency_bits_));
     case Distribution::ar1:
       // Stationary from the first: every value has variance 1.
-      previous_ = previous_ ? script_.rho * *previous_ + std::sqrt(1 - script_.rho * script_.rho) * standard_normal() : standard_normal();
+      previous_ = previous_ ? script_.rho * *previous_ + std::sqrt(1 - script_.rho * script_.rho) * standard_normal(latency_bits_)
+                            : standard_normal(latency_bits_);
       return 1 + script_.sigma * *previous_;
   }
   return 1;
@@ -171,7 +178,7 @@ Nanoseconds LatencySource::next(uint64_t query, size_t samples, Nanoseconds elap
     if (step.query <= query) base = step.latency;
   }
   const double ns = static_cast<double>(base) + static_cast<double>(script_.per_sample) * static_cast<double>(samples);
-  const double scaled = ns * (1 + script_.drift * static_cast<double>(elapsed) * 1e-9) * noise();
+  const double scaled = ns * (1 + script_.drift * static_cast<double>(elapsed) * 1e-9) * process_ * noise();
   constexpr double year_ns = 3.2e16;
   return std::llround(std::clamp(scaled, 0.0, year_ns));
 }

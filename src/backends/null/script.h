@@ -37,9 +37,10 @@ struct NullScript {
   Nanoseconds latency = 1'000'000;
   Nanoseconds per_sample = 0;
   Distribution distribution = Distribution::constant;
-  double sigma = 0.1;  // relative to the latency; of the logarithm for lognormal
-  double rho = 0.5;    // correlation of neighbours, for ar1
-  double drift = 0;    // per second
+  double sigma = 0.1;        // relative to the latency; of the logarithm for lognormal
+  double rho = 0.5;          // correlation of neighbours, for ar1
+  double process_sigma = 0;  // of the logarithm of a factor that all latencies of a process share
+  double drift = 0;          // per second
   std::vector<ScriptStep> steps;
   int concurrency = 1;  // queries served at once; the others wait in the order they came
   uint64_t seed = 1;
@@ -71,11 +72,12 @@ class LatencySource {
 
  private:
   double noise();
-  double standard_normal();
+  double standard_normal(std::mt19937_64& bits);
 
   const NullScript& script_;
   std::mt19937_64 latency_bits_, failure_bits_;
   std::optional<double> previous_;  // of ar1
+  double process_ = 1;              // factor of all its latencies
 };
 
 }  // namespace deepgap

@@ -83,6 +83,17 @@ TEST(NullScript, SeedDecides) {
   EXPECT_NE(draw(normal, 10), draw(other, 10));
 }
 
+TEST(NullScript, AProcessHasAFactorOfItsOwn) {
+  double squares = 0;
+  constexpr int processes = 2000;
+  for (int seed = 1; seed <= processes; ++seed) {
+    const auto values = draw({{"process_sigma", "0.05"}, {"seed", std::to_string(seed)}}, 3);
+    EXPECT_EQ(values[0], values[2]);
+    squares += std::log(values[0]) * std::log(values[0]);
+  }
+  EXPECT_NEAR(std::sqrt(squares / processes), 0.05, 0.004);  // five standard errors
+}
+
 TEST(NullScript, FailureRateHoldsAndLeavesLatenciesAlone) {
   const NullScript script = parse_null_script({{"fail_rate", "0.25"}, {"distribution", "exponential"}});
   LatencySource source(script);

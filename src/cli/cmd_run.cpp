@@ -305,6 +305,7 @@ void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
 PeakFlags RunCommand::peak_flags() const {
   PeakFlags flags;
   flags.from = peak_from_;
+  if (const auto budget = length_.budget()) flags.budget = budget->count();
   if (peak_ratio_) flags.ratio = checked_positive_fraction(*peak_ratio_, "--peak-ratio", "2%");
   if (peak_interval_) flags.interval = checked_positive_fraction(*peak_interval_, "--peak-interval", "3%");
   return flags;

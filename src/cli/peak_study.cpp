@@ -77,7 +77,9 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
   order.limit_ms = static_cast<double>(bound.limit) / 1e6;
   order.percentile_id = latency_metric_id(bound.percent);
   order.told_by = fewest_queries(bound);
+  const bool own_window = grid.stopping.duration.has_value();
   set_loads(order.settings, order.axis, bound, set_window(grid.stopping), flags);
+  if (!own_window) order.budget = flags.budget.value_or(0);
   grid.axes.push_back({order.axis.name, {fmt::format("{:.6g}", order.settings.from)}});
   grid.axes.push_back({"peak", {"search"}});
   return order;

@@ -27,16 +27,35 @@ void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase
   const bool is_short = ends_early(phase);
   set_on_point(job.point, "peak", is_short ? "search" : name_of(phase), 1);
   job.peak_phase = name_of(phase);
-  if (is_short && job.stopping.duration) job.stopping.duration = search_window(*job.stopping.duration, order, load);
+  if (!job.stopping.duration) return;
+  const Nanoseconds full = full_window(*job.stopping.duration, order, load);
+  job.stopping.duration = is_short ? search_window(full, order, load) : full;
+}
+
+namespace {
+
+constexpr Nanoseconds shortest_window = 1'000'000'000;
+constexpr double far_more = 20;
+
+// In which `load` queries a second bring far more than a verdict takes.
+Nanoseconds window_of_many(Nanoseconds most, const PeakOrder& order, double load) {
+  return static_cast<Nanoseconds>(std::min(far_more * static_cast<double>(order.told_by) / load * 1e9, static_cast<double>(most)));
+}
+
+bool is_told_by_rate(const PeakOrder& order) { return order.axis.name == "rate" && order.told_by > 0; }  // of others nobody knows how many
+
+}  // namespace
+
+// A search makes some 35 runs, a third of them to their end, and begins each with a lead and a process.
+Nanoseconds full_window(Nanoseconds whole, const PeakOrder& order, double load) {
+  constexpr int64_t windows_in_budget = 60;
+  if (order.budget == 0 || !is_told_by_rate(order)) return whole;
+  return std::min(whole, std::max({shortest_window, order.budget / windows_in_budget, window_of_many(whole, order, load)}));
 }
 
 Nanoseconds search_window(Nanoseconds whole, const PeakOrder& order, double load) {
-  constexpr Nanoseconds shortest = 1'000'000'000;
-  constexpr double far_more = 20;
-  if (order.axis.name != "rate" || order.told_by == 0) return whole;  // how many queries it brings is known of a rate alone
-  const double enough = far_more * static_cast<double>(order.told_by) / load * 1e9;
-  const auto wanted = static_cast<Nanoseconds>(std::min(enough, static_cast<double>(whole)));
-  return std::min(whole, std::max({shortest, whole / 5, wanted}));
+  if (!is_told_by_rate(order)) return whole;
+  return std::min(whole, std::max({shortest_window, whole / 5, window_of_many(whole, order, load)}));
 }
 
 PeakRun peak_run_of(const Record& record, const PeakOrder& order) {
@@ -67,10 +86,16 @@ Batch PeakPlanner::next() {
     run_.announce(searched_[found_.size()], job);
     if (const auto record = run_.known(job)) {
       done(*record);
-    } else if (run_.time_used() >= 1) {
+      continue;
+    }
+    const double used = run_.time_used();
+    if (used >= 1) {
       search_->give_up();
       finish("the time allowed was over");
+    } else if (must_settle(used)) {
+      search_->settle();
     } else {
+      ++timed_runs_;
       return {run_.group_key(job), {job}, ends_early(search_->phase())};
     }
   }
@@ -85,6 +110,14 @@ Job PeakPlanner::job_at(double load) const {
   return job;
 }
 
+// By what runs took so far, each that confirms somewhat more; and one run in hand.
+bool PeakPlanner::must_settle(double used) const {
+  if (search_->phase() != PeakPhase::bisect || timed_runs_ == 0) return false;
+  constexpr double longer = 1.5;
+  const double each = longer * used / timed_runs_;
+  return used + each * (order_.settings.confirm + 1) >= 1;
+}
+
 void PeakPlanner::done(const Record& record) {
   ++runs_;
   if (record.outcome != Outcome::ok) {
@@ -94,14 +127,16 @@ void PeakPlanner::done(const Record& record) {
   const PeakRun run = peak_run_of(record, order_);
   if (!run.undecided) tried_[search_->load()].add(run.held);
   search_->add(run);
-  if (search_->finished()) finish(record.reason);
+  if (search_->finished()) finish(search_->result().ending == PeakResult::Ending::confirmed ? std::string() : record.reason);
 }
 
-void PeakPlanner::finish(const std::string& reason) {
+void PeakPlanner::finish(std::string reason) {
+  const double used = run_.time_used();
+  if (used > 1) reason += fmt::format("{}it took {:.0f} % of its budget", reason.empty() ? "" : "; ", 100 * used);
   Point point = searched_[found_.size()].point;
   point.options.erase(order_.axis.name);
   point.options.erase("peak");
-  found_.push_back({std::move(point), search_->result(), reason});
+  found_.push_back({std::move(point), search_->result(), std::move(reason)});
   if (search_->result().ending == PeakResult::Ending::gave_up) tell_best_so_far(found_.back().result);
   search_.reset();
 }
@@ -127,6 +162,15 @@ std::string crossing_text(const PeakResult& result) {
   return fmt::format("{}, by which it is just held at {:.4g} ({:.4g} to {:.4g})", runs, result.crossing->load, low, high);
 }
 
+// What is known of loads above a confirmed one.
+std::string above_text(const PeakResult& result, const PeakOrder& order) {
+  const std::string above = load_text(result.above);
+  if (result.above_runs > 0) return fmt::format("one step above, {}, {} of {} did", above, result.above_held, result.above_runs);
+  const bool one_step = result.above <= result.load * (1 + order.settings.ratio) + (order.settings.whole ? 1 : 0);
+  if (one_step) return fmt::format("one step above, {}, was not run: the time allowed was over", above);
+  return fmt::format("{}, the next load that was tried, did not: the time allowed was too short for a closer search", above);
+}
+
 }  // namespace
 
 std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
@@ -134,10 +178,9 @@ std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
   const std::string load = fmt::format("{} {}", load_text(result.load), order.axis.unit);
   switch (result.ending) {
     case PeakResult::Ending::confirmed:
-      return fmt::format(
-          "peak: {} hold {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); one step above, {}, {} of {} did{}",
-          load, order.bound, result.held, result.runs, 100 * result.confidence(), load_text(result.above), result.above_held,
-          result.above_runs, crossing_text(result));
+      return fmt::format("peak: {} hold {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); {}{}{}", load,
+                         order.bound, result.held, result.runs, 100 * result.confidence(), above_text(result, order), crossing_text(result),
+                         found.reason.empty() ? "" : "; " + found.reason);
     case PeakResult::Ending::not_held:
       return fmt::format("no peak: {} is not held even at the lowest load, {}: {}", order.bound, load, found.reason);
     case PeakResult::Ending::no_limit:

@@ -21,6 +21,7 @@ struct PeakOrder {
   double limit_ms = 0;        // of it
   std::string percentile_id;  // Metric of the bounded percentile
   int64_t told_by = 0;        // queries, the fewest that tell of it
+  Nanoseconds budget = 0;     // of the whole search, where its windows are to fit into that; 0: they are as long as they are
 };
 
 // What most searches take, and what a dry run tells.
@@ -40,7 +41,8 @@ class PeakPlanner final : public Planner {
 
  private:
   Job job_at(double load) const;
-  void finish(const std::string& reason);
+  void finish(std::string reason);
+  bool must_settle(double used) const;  // what is left of the time is needed to confirm
   void tell_best_so_far(PeakResult& result) const;
 
   struct LoadTally {
@@ -59,11 +61,15 @@ class PeakPlanner final : public Planner {
   std::string last_reason_;
   std::map<double, LoadTally> tried_;  // loads of the search under way, of whatever phase
   int runs_ = 0;                       // of it
+  int timed_runs_ = 0;                 // that took time, of all searches
 };
 
 // What each run of a search is and shows; TunePlanner makes such runs too.
 std::string load_text(double load);
 void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase);  // all but point_id and repeat
+// Of a run that goes to its end: `whole`, or what a search of usual length leaves for each within its budget, as far as the load brings
+// queries enough in that.
+Nanoseconds full_window(Nanoseconds whole, const PeakOrder& order, double load);
 // Of a run that does not confirm: a fifth of the whole window, where at `load` that brings far more queries than its verdict takes.
 Nanoseconds search_window(Nanoseconds whole, const PeakOrder& order, double load);
 PeakRun peak_run_of(const Record& record, const PeakOrder& order);

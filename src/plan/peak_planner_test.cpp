@@ -112,6 +112,62 @@ TEST(PeakPlanner, SearchesInShortWindowsInOneProcessAndConfirmsInWholeOnes) {
   EXPECT_EQ(confirming, 10);
 }
 
+// A search of one Job on a clock of its own: each run takes `around` seconds besides its window and a fifth of it.
+struct TimedSearch {
+  FoundPeak found;
+  double seconds = 0, longest_s = 0;
+  std::string text;
+};
+TimedSearch search_within(double budget_s, double around_s, double from, double peak) {
+  PeakOrder order = example_order("server");
+  order.told_by = 459;
+  order.settings.from = from;
+  order.settings.lowest = 69;
+  order.budget = static_cast<Nanoseconds>(budget_s * 1e9);
+  Job job = example_job("server");
+  job.stopping.name = "duration";
+  job.stopping.duration = 10'000'000'000;
+  TimedSearch search;
+  SearchRun run = endless_run();
+  run.time_used = [&] { return search.seconds / budget_s; };
+  PeakPlanner planner = planner_of({job}, order, run);
+  for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next()) {
+    const double took = around_s + 1.2e-9 * static_cast<double>(*batch.jobs[0].stopping.duration);
+    search.seconds += took;
+    search.longest_s = std::max(search.longest_s, took);
+    planner.done(played(batch.jobs[0], peak));
+  }
+  search.found = planner.found().at(0);
+  search.text = peak_text(search.found, order);
+  return search;
+}
+
+TEST(PeakPlanner, ASearchSpendsItsBudgetSoThatItCanAnswer) {
+  for (const double budget_s : {80.0, 120.0, 600.0}) {
+    const TimedSearch search = search_within(budget_s, 0.5, 60'000, 50'000);
+    EXPECT_EQ(search.found.result.ending, PeakResult::Ending::confirmed) << budget_s << ": " << search.text;
+    EXPECT_LE(search.found.result.load, 50'000);
+    EXPECT_GE(search.found.result.load, 0.97 * 50'000) << budget_s;
+    EXPECT_LE(search.seconds, budget_s + search.longest_s) << "never more than the run under way";
+  }
+  const TimedSearch slow = search_within(80, 3, 60'000, 50'000);
+  EXPECT_EQ(slow.found.result.ending, PeakResult::Ending::confirmed) << slow.text;
+  EXPECT_GE(slow.found.result.load, 0.97 * 50'000);
+  EXPECT_THAT(slow.text, HasSubstr(", was not run: the time allowed was over"));
+  const TimedSearch slower = search_within(80, 5, 60'000, 50'000);
+  EXPECT_EQ(slower.found.result.ending, PeakResult::Ending::confirmed) << slower.text;
+  EXPECT_GE(slower.found.result.load, 0.5 * 50'000);
+  EXPECT_THAT(slower.text, HasSubstr("the next load that was tried, did not: the time allowed was too short for a closer search"));
+  const TimedSearch rare = search_within(600, 0.5, 200, 150);
+  EXPECT_EQ(rare.longest_s, 0.5 + 1.2 * 10) << "so few a second need whole windows";
+}
+
+TEST(PeakPlanner, ASearchThatOverranSaysSo) {
+  const TimedSearch search = search_within(20, 6, 60'000, 50'000);
+  EXPECT_GT(search.seconds, 20);
+  EXPECT_THAT(search.text, testing::ContainsRegex("it took 1[0-9]+ % of its budget"));
+}
+
 TEST(PeakPlanner, RefiningRunsAreWholeAndOfTheirOwnAndTheTextSaysWhatTheyShow) {
   PeakOrder order = example_order("server");
   order.told_by = 100;

@@ -89,8 +89,17 @@ void PeakSearch::add(const PeakRun& run) {
   if (!finished() && runs_ >= settings_.most_runs) give_up();
 }
 
+void PeakSearch::settle() {
+  if (phase_ != PeakPhase::bisect || low_ <= 0 || high_ <= 0) return;
+  settled_ = true;
+  holds_ = misses_ = 0;
+  try_candidate(low_);
+}
+
 void PeakSearch::give_up() {
   if (phase_ == PeakPhase::refine) return end(PeakResult::Ending::confirmed);  // it was before
+  // How often one step above is held is told besides; what holds at the load itself is known.
+  if (phase_ == PeakPhase::confirm && result_.held >= settings_.confirm) return end(PeakResult::Ending::confirmed);
   if (phase_ != PeakPhase::confirm) result_.load = low_;
   end(PeakResult::Ending::gave_up);
 }
@@ -144,7 +153,12 @@ void PeakSearch::confirm(bool held) {
     if (2 * result_.held >= settings_.confirm) rejected_ = 0;  // not far any more
     return step_down();
   }
-  if (++result_.held == settings_.confirm) load_ = result_.above;
+  if (++result_.held < settings_.confirm) return;
+  if (settled_) {
+    result_.above = std::max(high_, above(result_.load));
+    return end(PeakResult::Ending::confirmed);
+  }
+  load_ = result_.above;
 }
 
 void PeakSearch::step_down() {

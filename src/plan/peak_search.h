@@ -60,7 +60,7 @@ struct PeakResult {
   double load = 0;
   int held = 0, runs = 0;              // while confirming, at `load`
   double untold = 0;                   // of an undecided search
-  double above = 0;                    // one step up
+  double above = 0;                    // one step up; where the search was settled, the nearest load above that was missed
   int above_held = 0, above_runs = 0;  // there
   int all_runs = 0;                    // of the search
   std::optional<Crossing> crossing;    // of a confirmed search: where the bound is just held in the long run, by all of them
@@ -81,6 +81,8 @@ class PeakSearch {
   double low() const { return low_; }  // the largest load that was held, the smallest that was missed; 0: none yet
   double high() const { return high_; }
   void add(const PeakRun& run);
+  // No time for a closer search: what is held so far is confirmed next, where a load above it was missed.
+  void settle();
   void give_up();  // no time for another run
   const PeakResult& result() const { return result_; }
 
@@ -109,9 +111,10 @@ class PeakSearch {
   int holds_ = 0, misses_ = 0;  // at load_
   int undecided_ = 0;           // runs in a row
   std::vector<LoadRun> seen_;
-  int refining_ = 0;             // runs
-  double middle_ = 0;            // of theirs
-  bool was_narrow_ = false;      // the crossing's interval at the last look
+  int refining_ = 0;         // runs
+  double middle_ = 0;        // of theirs
+  bool was_narrow_ = false;  // the crossing's interval at the last look
+  bool settled_ = false;
   int runs_ = 0, rejected_ = 0;  // candidates in a row
 };
 

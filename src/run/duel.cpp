@@ -74,6 +74,7 @@ class Supervisor::Duel {
   void judge_other(size_t contender, Record& record) const;
   std::string how_it_ended() const;
   double seconds_of(int64_t pairs) const;
+  Nanoseconds spent() const;
   void tell(size_t contender) const;
 
   Supervisor& supervisor_;
@@ -85,6 +86,7 @@ class Supervisor::Duel {
   DuelScore score_;
   DuelTurns turns_;
   Nanoseconds began_ = 0, ended_ = 0;  // the first turn, and the last whole round
+  double turned_s_ = 0;                // all turns on their workers' clocks
   std::string failed_;                 // who failed last, and how: where that left no duel, it is why
   std::string ending_;                 // of those that are not told apart
   bool interrupted_ = false, budget_spent_ = false;
@@ -158,19 +160,25 @@ bool Supervisor::Duel::take_round(int64_t pair) {
   double seconds = 0;
   for (const size_t contender : turns_.next_round()) {
     if (!takes_part(contender)) continue;
-    budget_spent_ = pair >= 0 && supervisor_.host_.now() - began_ >= jobs_.front().stopping.budget;
+    budget_spent_ = pair >= 0 && spent() >= jobs_.front().stopping.budget;
     if (budget_spent_) return false;
     const auto gave = take_turn(contender, pair);
     if (!goes_on()) return false;
     if (!gave) continue;
+    turned_s_ += gave->seconds;
     items_per_s[contender] = gave->items_per_s;
     seconds += gave->seconds;
   }
-  ended_ = supervisor_.host_.now();
+  ended_ = began_ + spent();
   if (pair < 0) return true;
   score_.add_round(items_per_s, seconds);
   tell(jobs_.size() - 1);
   return true;
+}
+
+// Since the first turn began. In virtual time turns take no time here: their own counts.
+Nanoseconds Supervisor::Duel::spent() const {
+  return std::max(supervisor_.host_.now() - began_, static_cast<Nanoseconds>(turned_s_ * 1e9));
 }
 
 // Whoever else fails meanwhile, the turn is waited for; an interrupt waits for its end too, but not for long.

@@ -145,6 +145,22 @@ TEST_F(DuelTest, TheBudgetEndsWhatIsNotSettledAndSaysWhatItWouldTake) {
   EXPECT_LE(host_.now(), 123 * s);
 }
 
+// Of workers in virtual time, whose turns take no time here, the budget is that of their clocks.
+TEST_F(DuelTest, TheBudgetCountsTheTimeOfTurnsThatTakeNone) {
+  const auto at_once = [](double items_per_s) {
+    return contender({.surprise = [=](ScriptedLink& worker, int turn) {
+      worker.say(1, "done", gave(items_per_s * (1 + 0.3 * std::sin(1.7 * turn * turn))));
+      return true;
+    }});
+  };
+  auto short_one = jobs(2);
+  for (Job& job : short_one) job.stopping.budget = 50 * s;
+  const auto records = duel(std::move(short_one), {at_once(100), at_once(101)});
+  EXPECT_THAT(records[1].reason, HasSubstr("its budget is spent"));
+  EXPECT_LE(std::get<int64_t>(records[0].facts.at("duel.pairs")), 100) << "a pair is half a second";
+  EXPECT_GE(std::get<int64_t>(records[0].facts.at("duel.pairs")), 90);
+}
+
 TEST_F(DuelTest, OfTooFewPairsNothingIsSaid) {
   auto short_one = jobs(2);
   for (Job& job : short_one) job.stopping.budget = 10 * s;

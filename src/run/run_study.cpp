@@ -1,6 +1,7 @@
 #include "run/run_study.h"
 
 #include "analysis/metric.h"
+#include "analysis/point_verdict.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -22,6 +23,7 @@
 #include "run/time_estimate.h"
 #include "run/time_left.h"
 #include "worker/mlperf_run.h"
+#include "worker/point_options.h"
 
 #include <deepgap/error.h>
 
@@ -82,6 +84,7 @@ class Run {
     progress_.clear();
     report_.points = collector_.summaries();
     judge_together(report_.failures, report_.points, settings_.strict);
+    add_unstable_points();
     sort_as_planned(report_.points);
     report_.devices = std::move(devices_.locks);
     return std::move(report_);
@@ -95,6 +98,19 @@ class Run {
     }
     progress_.clear();
     devices_ = hold_devices(devices, settings_.locks, settings_.store_path, host_, settings_.progress);
+  }
+
+  // With --strict a Point is a failure too whose repeats are each fine and differ by more than was asked of them together.
+  void add_unstable_points() {
+    if (!settings_.strict) return;
+    const auto& failures = report_.failures;
+    for (const PointSummary& point : report_.points) {
+      const bool told =
+          std::any_of(failures.begin(), failures.end(), [&](const Failure& failure) { return failure.of_verdict == point.point_id; });
+      if (!is_judged_by_interval(point) || point.verdict != Verdict::unstable || told) continue;
+      const std::string text = fmt::format("{}: {}", name_of(point.verdict), point.reason);
+      report_.failures.push_back({point_label(point.point, threads_differ_), text, 0, point.point_id, text});
+    }
   }
 
   // Measured in random order, shown in the Study's.
@@ -177,6 +193,7 @@ class Run {
         const auto now = std::chrono::steady_clock::now();
         left_.took(job, std::chrono::duration<double>(now - begin).count(), record.outcome != Outcome::ok);
         begin = now;
+        if (is_in_virtual_time(job.point)) virtual_s_ += seconds_of(record);
         if (!job.peak_phase.empty()) record.facts["peak.role"] = job.peak_phase;
         planner.done(record);
         set_size(job.point) > 1 ? save_with_set(job, std::move(record)) : save(job, std::move(record));
@@ -194,8 +211,8 @@ class Run {
     left_.wait_for_unknown(std::max<size_t>(runnable.size(), 1));
     std::erase_if(plan_.jobs, [&](const Job& job) { return runs(job); });
     progress_.begin(0);
-    const auto time_used = [begin = std::chrono::steady_clock::now(), most = settings_.search_time] {
-      return most ? std::chrono::duration<double>(std::chrono::steady_clock::now() - begin) / *most : 0;
+    const auto time_used = [this, begin = std::chrono::steady_clock::now(), most = settings_.search_time] {
+      return most ? spent_since(begin) / std::chrono::duration<double>(*most).count() : 0;
     };
     const auto announce = [this](const Job& from, const Job& job) {
       plan_.points.emplace(job.point_id, InspectedPoint(plan_.of(from)));
@@ -210,10 +227,15 @@ class Run {
     progress_.begin(0);
     left_.wait_for_unknown();
     auto planner = std::make_unique<AutoRepeats>(std::move(grid), [this, begin = std::chrono::steady_clock::now()] {
-      return settings_.search_time && std::chrono::steady_clock::now() - begin >= *settings_.search_time;
+      return settings_.search_time && spent_since(begin) >= std::chrono::duration<double>(*settings_.search_time).count();
     });
     for (const Record& record : before_) planner->done(record);
     return planner;
+  }
+
+  // What a budget counts, in seconds: time that passed here, and what passed on the clocks of runs in virtual time, which take none.
+  double spent_since(std::chrono::steady_clock::time_point begin) const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() + virtual_s_;
   }
 
   // Windows of another length would tell of another search.
@@ -377,6 +399,7 @@ class Run {
   HeldDevices devices_;
   bool threads_differ_ = false;
   bool looking_ = false;  // for the first time
+  double virtual_s_ = 0;  // of runs in virtual time
   std::optional<OpenStore> store_;
   std::set<JobId> finished_;
   std::vector<Record> before_;  // those of finished_, where it is they that say how many more there are to be

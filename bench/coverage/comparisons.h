@@ -11,6 +11,8 @@ void print_nodes(int series);        // several of one kind: coverage at three l
 void print_node_points(int series);  // the first part of it: Points on several nodes
 void print_pairs(int series);        // of turns, as the statistics of duels see them
 void print_duels(int series);        // whole duels
+void print_points(int series);       // of several repeats: verdict, interval, extremes, and ratios as text
+void print_all_gates(int series);    // `compare --fail-if-slower`
 void print_percentiles(int series);
 void print_bounds(int series);     // held, missed, not enough data: one run, and repeats together
 void print_overloads(int series);  // of a server that is busy, and of one that cannot keep up

@@ -96,7 +96,7 @@ def check(arguments, page):
         seen.add(part)
         if arguments.parts and part not in arguments.parts.split(","):
             continue
-        of = 4 if part in ("repeats", "peaks", "recorded") else 1  # a series there is several runs
+        of = {"repeats": 4, "peaks": 4, "recorded": 4, "gates": 10}.get(part, 1)  # a series there is several runs
         found += differences(part, tables_of(text), tables_of(output_of(arguments.program, part, arguments.series)), int(series) / of,
                              arguments.series / of)
     found += [f"{part}: no block of it in {arguments.page}" for part in parts_of(arguments.program) if part not in seen]

@@ -167,9 +167,11 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
 // Percentages as they were asked for: 2 %, 0.5 %.
 std::string format_margin(double margin) { return fmt::format("{:g} %", margin * 100); }
 
-std::vector<std::string> names_of(const std::vector<const PointChange*>& changes, const PointLabels& labels) {
+// Of some of its points, which lie in it.
+std::vector<std::string> names_of(const std::vector<const PointChange*>& changes, const ResultsComparison& comparison) {
+  const std::vector<std::string> rows = row_labels(comparison, labels_of(comparison));
   std::vector<std::string> names;
-  for (const PointChange* change : changes) names.push_back(label_of(*change, labels));
+  for (const PointChange* change : changes) names.push_back(rows.at(static_cast<size_t>(change - comparison.points.data())));
   return names;
 }
 
@@ -280,11 +282,10 @@ ComparedStores compared_stores(const ResultsComparison& comparison, const Compar
 std::string gate_text(const GateAnswer& gate, const ResultsComparison& comparison) {
   const std::string head = fmt::format("gate (slower by more than {}): {}", format_margin(gate.margin), gate.result);
   if (!gate.judged) return head + "\n";
-  const PointLabels labels = labels_of(comparison);
   const GateResult& found = *gate.judged;
   const std::string all = fmt::format("of {}", count_of(static_cast<int64_t>(comparison.points.size()), "point", "points"));
   if (found.gate == Gate::slower)
-    return fmt::format("{}: {} {}: {}\n", head, found.slower.size(), all, first_of(names_of(found.slower, labels)));
+    return fmt::format("{}: {} {}: {}\n", head, found.slower.size(), all, first_of(names_of(found.slower, comparison)));
   if (found.gate == Gate::held) return head + "\n";
   std::vector<std::string> parts;
   if (!found.open.empty()) parts.push_back(fmt::format("{} {}", found.open.size(), all));
@@ -295,10 +296,10 @@ std::string gate_text(const GateAnswer& gate, const ResultsComparison& compariso
 
 namespace {
 
-nlohmann::json gate_json(const GateAnswer& gate, const PointLabels& labels) {
+nlohmann::json gate_json(const GateAnswer& gate, const ResultsComparison& comparison) {
   nlohmann::json json{{"margin", gate.margin}, {"result", gate.result}};
   if (!gate.judged) return json;
-  if (!gate.judged->slower.empty()) json["slower"] = names_of(gate.judged->slower, labels);
+  if (!gate.judged->slower.empty()) json["slower"] = names_of(gate.judged->slower, comparison);
   if (gate.judged->needs_repeats > 0) json["needs_repeats"] = gate.judged->needs_repeats;
   return json;
 }
@@ -336,7 +337,7 @@ std::string comparison_json(const ResultsComparison& comparison, const CompareSe
                       {"only_a", comparison.only_a.size()},
                       {"only_b", comparison.only_b.size()},
                       {"gate", nullptr}};
-  if (gate) json["gate"] = gate_json(*gate, labels);
+  if (gate) json["gate"] = gate_json(*gate, comparison);
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -156,7 +156,7 @@ std::string graph_message(const Graph& graph, bool top_level) {
   for (const ValueId id : graph.outputs) {
     // A subgraph's output that it takes from outside has no type of its own.
     if (top_level || graph.values[id].dims)
-      append_value(out, 12, graph.values[id], inferred.contains(id) ? Sizes::open_ones : Sizes::all);
+      append_value(out, 12, graph.values[id], top_level && inferred.contains(id) ? Sizes::open_ones : Sizes::all);
     else {
       Message info;
       info.writer.bytes(1, graph.values[id].name);

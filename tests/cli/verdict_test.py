@@ -77,12 +77,12 @@ class VerdictTest(StoreCase):
         self.assertEqual([row["verdict"] for row in self.rows()], ["valid"] * 3, "each knows itself")
         [point] = self.points()
         self.assertEqual(point["verdict"], "unstable")
-        self.assertRegex(point["reason"], r"^throughput \+-[0-9.]+% over 3 repeats, asked 1%$")
+        self.assertRegex(point["reason"], r"^throughput CI ±[0-9.]+ % over 3 repeats \(target ±1 %\)$")
         self.assertGreater(point["throughput_ci_low"], 0)
         self.store += ".strict"
         strict = self.run_deepgap(*apart, "--repeats", "3", "--strict")
         self.assertEqual(strict.returncode, 1, strict.stdout)
-        self.assertIn("over 3 repeats, asked 1%", strict.stdout + strict.stderr)
+        self.assertIn("over 3 repeats (target ±1 %)", strict.stdout + strict.stderr)
 
     def test_repeats_that_are_wide_alone_make_a_narrow_point(self):
         done = self.run_deepgap("--axis", "null.distribution=normal", "--axis", "null.sigma=0.2", "--repeats", "10", "--budget", "2s", "--interval", "2%")

@@ -1,4 +1,4 @@
-// `deepgap fleet`: a Study on other machines, through a Scheduler (docs/fleet.md).
+// `deepgap fleet`: a Study on other machines, through a Scheduler (docs/how-to/run-on-a-cluster.md).
 #include "base/console.h"
 #include "base/file.h"
 #include "base/registry.h"

@@ -1,6 +1,6 @@
 // `deepgap predict`: how fast a network would be on a device that is not here, from its Graph, a GPU's data sheet or a CPU's ceilings, and
-// what was measured elsewhere (docs/predict.md). The process is the confined child that may look at a file: it lives for this command
-// alone.
+// what was measured elsewhere (docs/how-to/predict.md). The process is the confined child that may look at a file: it lives for this
+// command alone.
 #include "analysis/predict/measured_rows.h"
 #include "analysis/predict/predict.h"
 #include "base/text.h"

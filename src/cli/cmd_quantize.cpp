@@ -48,7 +48,7 @@ class QuantizeCommand final : public Command {
     app.add_option("--input", inputs_, input_flag_describe)->type_name("NAME=NUMBERS")->take_all()->allow_extra_args(false);
     app.add_option("--cache", order_.model.cache_dir, "Keep weights in this folder")->type_name("DIR");
     app.add_flag("--json", json_, "Print JSON");
-    app.footer("docs/quantize.md describes the method, the file and the table.");
+    app.footer("docs/how-to/quantize.md describes the method, the file and the table.");
     order_.threads = 0;
   }
 

@@ -1,4 +1,4 @@
-// Flags of `deepgap run` for MLPerf runs: LoadGen's configuration files, its logs, and shorter runs (docs/mlperf.md).
+// Flags of `deepgap run` for MLPerf runs: LoadGen's configuration files, its logs, and shorter runs (docs/how-to/run-mlperf.md).
 #pragma once
 
 #include "cli/axis_flags.h"

@@ -1,3 +1,4 @@
+#include "base/json_words.h"
 #include "ceilings/ceilings.h"
 
 #include <deepgap/error.h>
@@ -93,7 +94,7 @@ Ceilings ceilings_from_json(const json& object) {
     ceilings.left_out = object.value("left_out", ceilings.left_out);
     return ceilings;
   } catch (const json::exception& error) {
-    throw Error(ErrorKind::input, fmt::format("not a file of measured peaks: {}", error.what()));
+    throw Error(ErrorKind::input, fmt::format("not a file of measured peaks: {}", json_words(error)));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "cli/child.h"
 
+#include "base/json_words.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "run/child_process.h"
@@ -40,7 +41,7 @@ class ChildCommand final : public Command {
     } catch (const std::bad_alloc&) {
       return error_frame(ErrorKind::out_of_memory, "not enough memory");
     } catch (const std::exception& error) {
-      return error_frame(ErrorKind::refused, error.what());
+      return error_frame(ErrorKind::refused, json_words(error));
     }
   }
 

@@ -3,6 +3,7 @@
 // error.
 #include "base/confine.h"
 #include "base/file.h"
+#include "base/json_words.h"
 #include "base/subprocess.h"
 #include "cli/command.h"
 #include "plan/study.h"
@@ -47,7 +48,7 @@ Frame answer_to(const nlohmann::json& request) {
     return error_frame(ErrorKind::input,
                        fmt::format("cannot read {}: it needs {}", request.value("path", "the model and its samples"), too_much_memory()));
   } catch (const std::exception& error) {
-    return error_frame(ErrorKind::internal, error.what());
+    return error_frame(ErrorKind::internal, json_words(error));
   }
 }
 

@@ -1,5 +1,6 @@
 // deepgap: see README.md. Each subcommand stands in its own cmd_*.cpp.
 #include "base/console.h"
+#include "base/json_words.h"
 #include "base/words.h"
 #include "cli/command_line.h"
 
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
     if (std::ferror(stdout) != 0) return output_failed(error.code().value());  // of fmt::print
     say(stderr, fmt::format("deepgap: internal error: {}\n", printable(error.what())));
   } catch (const std::exception& error) {
-    say(stderr, fmt::format("deepgap: internal error: {}\n", printable(error.what())));
+    say(stderr, fmt::format("deepgap: internal error: {}\n", printable(json_words(error))));
   }
   return code;
 }

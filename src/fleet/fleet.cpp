@@ -1,6 +1,7 @@
 #include "fleet/fleet.h"
 
 #include "base/file.h"
+#include "base/json_words.h"
 #include "base/text.h"
 #include "record/record_json.h"
 
@@ -32,7 +33,7 @@ auto read_file(const std::string& path, const Read& read) {
   try {
     return read(value);
   } catch (const json::exception& error) {
-    throw Error(ErrorKind::input, fmt::format("{} is damaged: {}", path, error.what()));
+    throw Error(ErrorKind::input, fmt::format("{} is damaged: {}", path, json_words(error)));
   }
 }
 
@@ -73,6 +74,20 @@ json fleet_to_json(const Fleet& fleet) {
           {"tasks", tasks}};
 }
 
+// What names another part of the file names one that is there: whoever reads on need not look.
+void require_whole(const Fleet& fleet) {
+  const auto is_in = [](int index, size_t size) { return index >= 0 && static_cast<size_t>(index) < size; };
+  const auto damaged = [](const std::string& how) { throw Error(ErrorKind::input, "it is damaged: " + how); };
+  if (fleet.tasks.empty() || fleet.lots.empty() || fleet.kinds.empty()) damaged("it has no tasks, lots or kinds of nodes");
+  for (const Lot& lot : fleet.lots) {
+    const bool has_tasks = is_in(lot.first_task, fleet.tasks.size()) && lot.tasks > 0 &&
+                           static_cast<size_t>(lot.tasks) <= fleet.tasks.size() - static_cast<size_t>(lot.first_task);
+    if (!is_in(lot.kind, fleet.kinds.size()) || !has_tasks) damaged("a lot names tasks or a kind of nodes that it does not have");
+  }
+  for (const FleetTask& task : fleet.tasks)
+    if (!is_in(task.lot, fleet.lots.size())) damaged("a task names a lot that it does not have");
+}
+
 Fleet fleet_from_json(const json& value) {
   if (const int version = value.at("version"); version > fleet_version)
     throw Error(ErrorKind::input, fmt::format("made by a newer deepgap (version {}; this one knows {})", version, fleet_version));
@@ -95,6 +110,7 @@ Fleet fleet_from_json(const json& value) {
   fleet.cpus = value.at("cpus");
   for (const json& lot : value.at("lots")) fleet.lots.push_back(lot_from_json(lot));
   for (const json& task : value.at("tasks")) fleet.tasks.push_back({task.at(0), task.at(1), task.at(2)});
+  require_whole(fleet);
   return fleet;
 }
 

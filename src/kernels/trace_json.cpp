@@ -1,5 +1,6 @@
 #include "kernels/trace_json.h"
 
+#include "base/json_words.h"
 #include "kernels/families.h"
 
 #include <deepgap/error.h>
@@ -129,7 +130,7 @@ Trace trace_from_json(const json& object) {
     check_layers(trace.copies, trace.layers.size());
     return trace;
   } catch (const json::exception& error) {
-    throw Error(ErrorKind::input, fmt::format("not a trace: {}", error.what()));
+    throw Error(ErrorKind::input, fmt::format("not a trace: {}", json_words(error)));
   }
 }
 

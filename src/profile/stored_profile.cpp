@@ -1,3 +1,4 @@
+#include "base/json_words.h"
 #include "profile/stored_profile.h"
 
 #include <deepgap/error.h>
@@ -45,7 +46,7 @@ StoredProfile parse_stored_profile(std::string_view text) {
     stored.header.batch = stored.profile.batch;
     return stored;
   } catch (const json::exception& error) {
-    throw Error(ErrorKind::input, fmt::format("damaged profile: {}", error.what()));
+    throw Error(ErrorKind::input, fmt::format("damaged profile: {}", json_words(error)));
   }
 }
 

@@ -1,6 +1,7 @@
 // A duel: contenders load one after the other, so that none compiles or tunes beside another, stay loaded, and take short turns until
 // every one of them is told apart from the first or known to be the same, or the budget is spent.
 #include "analysis/duel/duel_score.h"
+#include "base/json_words.h"
 #include "plan/duel_turns.h"
 #include "record/duel_set.h"
 #include "record/identity.h"
@@ -116,7 +117,7 @@ void Supervisor::Duel::load() {
     try {
       answers_[i] = sketch_from_json(said.at("answers"));
     } catch (const std::exception& error) {
-      fail(i, {Answer::Kind::broken, {}, error.what()});
+      fail(i, {Answer::Kind::broken, {}, json_words(error)});
     }
   }
 }
@@ -198,7 +199,7 @@ std::optional<Supervisor::Duel::Given> Supervisor::Duel::take_turn(size_t conten
     const nlohmann::json& payload = heard.answer.frame.header.at("payload");
     return Given{payload.at("items_per_s").get<double>(), payload.at("seconds").get<double>()};
   } catch (const nlohmann::json::exception& error) {
-    fail(contender, {Answer::Kind::broken, {}, error.what()});
+    fail(contender, {Answer::Kind::broken, {}, json_words(error)});
     return std::nullopt;
   }
 }

@@ -1,5 +1,6 @@
 #include "store/record_rows.h"
 
+#include "base/json_words.h"
 #include "record/record_json.h"
 #include "record/tuning_mark.h"
 #include "store/remarks.h"
@@ -119,7 +120,7 @@ RecordReader::Settings RecordReader::parse_settings(std::string_view text) {
             json.at("macs_per_item").get<int64_t>(),           json.at("flop_per_item").get<int64_t>(),
             json.at("bytes_per_item").get<int64_t>()};
   } catch (const nlohmann::json::exception& error) {
-    damaged(error.what());
+    damaged(json_words(error));
   }
 }
 

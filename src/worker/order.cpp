@@ -1,6 +1,7 @@
 #include "worker/order.h"
 
 #include "base/hash.h"
+#include "base/json_words.h"
 #include "base/text.h"
 #include "record/record_json.h"
 
@@ -49,7 +50,7 @@ WorkOrder order_from_json(const nlohmann::json& json) {
     json.at("reference_unavailable").get_to(order.reference_unavailable);
     return order;
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::input, std::string("damaged work order: ") + error.what());
+    throw Error(ErrorKind::input, "damaged work order: " + json_words(error));
   }
 }
 

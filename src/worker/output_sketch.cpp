@@ -1,5 +1,6 @@
 #include "worker/output_sketch.h"
 
+#include "base/json_words.h"
 #include "worker/check.h"
 
 #include <deepgap/error.h>
@@ -69,7 +70,7 @@ OutputSketch sketch_from_json(const nlohmann::json& json) {
     }
     return sketch;
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::input, std::string("damaged sketch of outputs: ") + error.what());
+    throw Error(ErrorKind::input, "damaged sketch of outputs: " + json_words(error));
   }
 }
 

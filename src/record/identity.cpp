@@ -38,12 +38,30 @@ std::string cpu_model(const Facts& environment) {
 // "0,1,2": how many there are; 0 where it is not told.
 size_t cpus_in(const std::string& list) { return list.empty() ? 0 : static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1; }
 
+std::optional<double> known_amount(const Facts& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  const auto* amount = found == facts.end() ? nullptr : std::get_if<double>(&found->second);
+  if (amount != nullptr) return *amount;
+  const auto whole = known_number(facts, key);
+  return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
+}
+
+// What a control group (a container) leaves of the machine, where that is less than there is: ", CPU quota 2.5, memory limit 8 GiB".
+std::string limits_of_group(const Facts& environment, size_t cpus) {
+  std::string limits;
+  if (const auto quota = known_amount(environment, "cgroup.cpu_quota"); quota && *quota < static_cast<double>(cpus))
+    limits += fmt::format(", CPU quota {:.4g}", *quota);
+  const auto most = known_amount(environment, "cgroup.memory_limit_bytes"), total = known_amount(environment, "memory.total_bytes");
+  if (most && (!total || *most < *total)) limits += fmt::format(", memory limit {:.6g} GiB", *most / (int64_t{1} << 30));
+  return limits;
+}
+
 // The CPUs that the worker was allowed, not those it was pinned to: how they are used is a setting, and in the Point.
 std::string cpu_with_its_share(const Facts& environment) {
   const std::string model = cpu_model(environment);
   const size_t cpus = cpus_in(known_text(environment, "cpus.allowed"));
   if (model.empty() || cpus == 0) return {};
-  return fmt::format("{}, {} {}", model, cpus, cpus == 1 ? "CPU" : "CPUs");
+  return fmt::format("{}, {} {}{}", model, cpus, cpus == 1 ? "CPU" : "CPUs", limits_of_group(environment, cpus));
 }
 
 std::string name_of_device(const DeviceId& device, const Facts& environment) {

@@ -57,6 +57,22 @@ TEST(Identity, a_brand_alone_is_told_apart_by_family_and_model) {
   EXPECT_EQ(identity_of(record).device, "Intel(R) Xeon(R) Processor (family 6 model 207), 4 CPUs");
 }
 
+TEST(Identity, containers_of_unlike_size_are_two_devices) {
+  const auto device = [](const Facts& limits) {
+    Record record = on({{"", "cpu", 0}});
+    for (const auto& [name, fact] : limits) record.environment[name] = fact;
+    return identity_of(record).device;
+  };
+  const std::string whole = "AMD EPYC 9654 96-Core Processor, 4 CPUs";
+  const int64_t gib = int64_t{1} << 30;
+  EXPECT_EQ(device({{"cgroup.cpu_quota", std::string("none")}, {"cgroup.memory_limit_bytes", std::string("none")}}), whole);
+  EXPECT_EQ(device({{"cgroup.cpu_quota", std::string("not available: no control group")}}), whole) << "as older Stores have it";
+  EXPECT_EQ(device({{"cgroup.cpu_quota", 4.0}, {"cgroup.memory_limit_bytes", 1511 * gib}}), whole) << "which limits nothing";
+  EXPECT_EQ(device({{"cgroup.cpu_quota", 2.5}, {"cgroup.memory_limit_bytes", 8 * gib}}), whole + ", CPU quota 2.5, memory limit 8 GiB");
+  EXPECT_EQ(device({{"cgroup.cpu_quota", int64_t{2}}}), whole + ", CPU quota 2") << "a whole number may be read back as one";
+  EXPECT_EQ(device({{"cgroup.memory_limit_bytes", gib / 2}}), whole + ", memory limit 0.5 GiB");
+}
+
 TEST(Identity, a_file_is_known_by_its_content_and_not_by_its_path) {
   Point one, other;
   one.model = "/a/net.onnx";

@@ -280,6 +280,14 @@ void add_far_layers(const ProfileRows& rows, std::vector<Explanation>& all) {
 
 void add_between(const ProfileRows& rows, std::vector<Explanation>& all) {
   if (rows.layers.empty() || rows.whole_seconds <= 0 || rows.between_seconds < worth_saying * rows.whole_seconds) return;
+  if (rows.copied_seconds > rows.between_seconds / 2) {
+    all.push_back({"copies",
+                   fmt::format("{} of the time copies inputs and outputs between host and device",
+                               whole_percent(rows.copied_seconds / rows.whole_seconds)),
+                   fmt::format("{:.3f} ms of {:.3f}; run measures it too with inputs=host, and leaves it out with --axis inputs=device",
+                               rows.copied_seconds * 1e3, rows.whole_seconds * 1e3)});
+    return;
+  }
   all.push_back({"between_layers", fmt::format("{} of the time is in no layer", whole_percent(rows.between_seconds / rows.whole_seconds)),
                  fmt::format("{:.3f} ms of {:.3f}: handing a batch over, copies of inputs and outputs, waiting between layers",
                              rows.between_seconds * 1e3, rows.whole_seconds * 1e3)});

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace deepgap {
@@ -96,6 +97,28 @@ void add_notes(const LayerProfile& profile, const Ceilings& ceilings, const std:
                                      ceilings.gpu ? "GPU" : "CPU", precision));
 }
 
+// What passes between host and device in a batch, at the time at which no kernel computes: only that makes the batch longer.
+double copied_seconds(const Trace& trace) {
+  std::vector<std::pair<Nanoseconds, Nanoseconds>> computing;
+  for (const Kernel& kernel : trace.kernels) {
+    if (!computing.empty() && kernel.begin <= computing.back().second) {
+      computing.back().second = std::max(computing.back().second, kernel.end);
+    } else {
+      computing.emplace_back(kernel.begin, kernel.end);
+    }
+  }
+  Nanoseconds copied = 0, counted_to = std::numeric_limits<Nanoseconds>::min();
+  for (const DeviceCopy& copy : trace.copies) {
+    if (copy.what != "host to device" && copy.what != "device to host") continue;
+    const Nanoseconds begin = std::max(copy.begin, counted_to);
+    if (begin >= copy.end) continue;
+    counted_to = copy.end;
+    copied += copy.end - begin;
+    for (const auto& [from, to] : computing) copied -= std::max<Nanoseconds>(0, std::min(to, copy.end) - std::max(from, begin));
+  }
+  return static_cast<double>(copied) / 1e9;
+}
+
 }  // namespace
 
 std::string share_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
@@ -112,6 +135,7 @@ ProfileRows profile_rows(const LayerProfile& profile, const Ceilings& ceilings, 
   }
   rows.all = all.result(rows.whole_seconds);
   rows.between_seconds = rows.whole_seconds - rows.all.seconds;
+  if (profile.trace) rows.copied_seconds = std::clamp(copied_seconds(*profile.trace), 0.0, std::max(rows.between_seconds, 0.0));
   for (const auto& [op, sum] : grouped(rows.layers, [&](size_t i) { return profile.layers[i].op; })) {
     rows.groups.push_back(sum.result(rows.whole_seconds));
     rows.groups.back().name = op;

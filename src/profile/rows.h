@@ -25,6 +25,7 @@ struct ProfileRows {
   ProfileRow all;                          // sum of the layers
   double whole_seconds = 0;
   double between_seconds = 0;                          // whole less layers; negative where taking times costs more than what is between
+  double copied_seconds = 0;                           // of these: copies between host and device, of inputs and outputs; 0: none were seen
   std::vector<std::pair<std::string, double>> bounds;  // share of the layers' time by what bounds them, largest first
   std::vector<std::string> notes;                      // what a reader should know before believing it
 };

@@ -48,6 +48,21 @@ TEST(ProfileRows, LayersStandBesideTheirRoofs) {
   EXPECT_EQ(rows.layers[4].bound, "");
 }
 
+TEST(ProfileRows, CopiesArePartOfWhatIsBetween) {
+  LayerProfile profile = example();
+  profile.whole_ns = 20'000'000;
+  Trace& trace = profile.trace.emplace();
+  trace.kernels = {{.name = "a", .begin = 6'000'000, .end = 10'000'000}, {.name = "b", .begin = 9'000'000, .end = 15'000'000}};
+  trace.copies = {{.what = "host to device", .begin = 0, .end = 5'000'000},
+                  {.what = "host to device", .begin = 4'000'000, .end = 7'000'000},  // 1 ms beside the first, 1 ms beside kernels
+                  {.what = "device to device", .begin = 15'000'000, .end = 16'000'000},
+                  {.what = "device to host", .begin = 16'000'000, .end = 17'000'000}};
+  const ProfileRows rows = profile_rows(profile, machine(), "fp32", 100'000);
+  EXPECT_NEAR(rows.copied_seconds, 0.007, 1e-12);
+  EXPECT_NEAR(rows.between_seconds, 0.0102, 1e-12);
+  EXPECT_EQ(profile_rows(example(), machine(), "fp32", 100'000).copied_seconds, 0);
+}
+
 TEST(ProfileRows, SumsAndWhatIsBetween) {
   const ProfileRows rows = profile_rows(example(), machine(), "fp32", 100'000);
   EXPECT_DOUBLE_EQ(rows.all.seconds, 0.0098);

@@ -74,6 +74,7 @@ json profile_json(const ProfileHeader& header, const LayerProfile& profile, cons
           {"whole_ms", rows.whole_seconds * 1e3},
           {"whole_after_ms", profile.whole_after_ns > 0 ? json(static_cast<double>(profile.whole_after_ns) / 1e6) : json(nullptr)},
           {"between_layers_ms", rows.between_seconds * 1e3},
+          {"copies_ms", rows.copied_seconds * 1e3},
           {"sum", all},
           {"bounds", bounds},
           {"layers", layers},

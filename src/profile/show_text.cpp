@@ -102,6 +102,11 @@ std::string sums_text(const ProfileHeader& header, const ProfileRows& rows, size
   ProfileRow whole{.seconds = rows.whole_seconds, .share = 1};
   std::string text = line(fmt::format("sum of {} layers", rows.all.layers), name_width, "", operator_width, rows.all);
   text += line("between layers", name_width, "", operator_width, between);
+  if (rows.copied_seconds > 0) {
+    ProfileRow copied{.seconds = rows.copied_seconds};
+    copied.share = rows.whole_seconds > 0 ? rows.copied_seconds / rows.whole_seconds : 0;
+    text += line("  of it copies, host and device", name_width, "", operator_width, copied);
+  }
   text += line("whole", name_width, "", operator_width, whole);
   if (rows.whole_seconds > 0)
     text +=

@@ -10,6 +10,7 @@
 #include "cli/price_flag.h"
 #include "cli/selection_flags.h"
 #include "cli/stores.h"
+#include "cli/timings_output.h"
 #include "profile/profile_table.h"
 #include "record/record_json.h"
 #include "report/mlperf_tree.h"
@@ -59,7 +60,7 @@ class ExportCommand final : public Command {
   Selection selection_;
   std::vector<std::string> stores_;
   std::string prices_, baseline_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
-  bool telemetry_ = false, profile_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
+  bool telemetry_ = false, timings_ = false, profile_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
 void ExportCommand::declare(CLI::App& app) {
@@ -82,6 +83,9 @@ void ExportCommand::declare(CLI::App& app) {
   app.add_flag("--telemetry", telemetry_,
                "Write the readings of the probes, one a line: time, device, name, unit, value. With --format log: one line a second and "
                "GPU, as DEEP-GAP logs do");
+  app.add_flag("--timings", timings_,
+               "Write a row for each timed query, as csv or json: due, issued and done in ns from the beginning of the measured window, "
+               "latency, samples, status");
   app.add_flag("--profile", profile_, "Write the profiles that run --profile kept: csv with a line for each layer, or json");
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   app.add_flag("--compact", compact_, "Write a store without raw timings, small enough to commit");
@@ -118,6 +122,11 @@ void ExportCommand::check_output(const std::string& format) const {
     throw Error(ErrorKind::usage,
                 "--profile writes the profiles alone, as csv or json: leave out --telemetry, --by, --percentile, --prices, --baseline, "
                 "--compact and --recompute");
+  if (timings_ && ((format != "csv" && format != "json") || telemetry_ || profile_ || by_ != "record" || !percentiles_.empty() ||
+                   !prices_.empty() || !baseline_.empty()))
+    throw Error(ErrorKind::usage,
+                "--timings writes the timed queries alone, as csv or json: leave out --telemetry, --profile, --by, --percentile, --prices, "
+                "--baseline, --compact and --recompute");
   if (!telemetry_ && format == "log") throw Error(ErrorKind::usage, "--format log writes readings of probes: add --telemetry");
   if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
   if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));
@@ -178,7 +187,7 @@ void ExportCommand::write_profiles(bool json) const {
       output.write(profile_table_rows(owner, stored));
     }
   });
-  if (json) output.write(list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (json) output.write(list.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
   output.finish();
   if (!any) say(stderr, fmt::format("deepgap: note: {} has no profiles; measure with deepgap run --profile\n", store_names(stores_)));
 }
@@ -221,6 +230,8 @@ int ExportCommand::run() {
 void ExportCommand::write(const std::string& format) const {
   if (profile_) {
     write_profiles(format == "json");
+  } else if (timings_) {
+    write_timings({stores_, selection_, anonymous_, ""}, format == "json", output_);
   } else if (telemetry_) {
     write_telemetry(format == "log");
   } else if (format == "db") {

@@ -361,6 +361,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
     say(stderr, "deepgap: note: --quick measures for at least half a second; its intervals may miss what lasts for seconds\n");
   print_ending(report, settings, json_);
   if (!json_ && !settings.peak) print_text(winners_text(report, terminal_columns(stdout)));
+  run_flags_.keep_timings(report, settings);
   run_flags_.keep_json(json);  // last: where it cannot be written, the result is told all the same
   return code;
 }

@@ -153,7 +153,7 @@ int TuneCommand::dry_run(const TuneStudy& tune, const RunSettings& settings) con
     json.push_back({{"point", point_to_json(planned.point)}, {"plan", fate}});
     if (!json_) fmt::print("{}: {}\n", configuration_text(planned.point, tune.varied), fate);
   }
-  if (json_) fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (json_) fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
   if (!json_) fmt::print("{} configurations, {} of them tried, in at most {}\n", plan.points.size(), tried, budget_);
   return exit_ok;
 }
@@ -247,7 +247,7 @@ int TuneCommand::print(const TuneStudy& tune, const RunReport& report, const Run
                             {"confirmed", result.confirmed()},
                             {"reason", result.reason},
                             {"finalists", finalists_json(result)}};
-  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const std::string text = json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
   if (json_) {
     fmt::print("{}", text);
   } else if (report.saved + report.done_before > 0) {
@@ -258,6 +258,7 @@ int TuneCommand::print(const TuneStudy& tune, const RunReport& report, const Run
   }
   flush_standard_output();
   print_ending(report, settings, json_);
+  run_flags_.keep_timings(report, settings);
   run_flags_.keep_json(text);
   return code;
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/libtorch_folder.h"
 #include "cli/lock_settings.h"
+#include "cli/timings_output.h"
 #include "cli/written_paths.h"
 #include "record/point_command.h"
 #include "telemetry/environment.h"
@@ -37,6 +38,9 @@ void RunFlags::declare(CLI::App& app, const std::string& group) {
       ->group(group)
       ->type_name("DIR");
   app.add_option("--export-json", json_file_, "Also write the summary as JSON to FILE")->group(group)->type_name("FILE");
+  app.add_option("--export-timings", timings_file_, "Write a row for each timed query to FILE: .csv, or .json for a JSON array")
+      ->group(group)
+      ->type_name("FILE");
   app.add_flag("-q,--quiet", quiet_, "Print only results and errors")->group(group);
   app.add_flag("-v,--verbose", verbose_, "Also print where the time of each run went, and the last output of failed workers")->group(group);
   declare_libtorch_folder(app);
@@ -52,6 +56,7 @@ RunSettings RunFlags::settings() const {
   settings.locks = lock_settings(when_busy_from(busy_));
   settings.resume = resume_;
   if (json_file_) require_folder_of("--export-json", *json_file_);
+  if (timings_file_) require_folder_of("--export-timings", *timings_file_);
   if (quiet_ && verbose_) throw Error(ErrorKind::usage, "--quiet and --verbose contradict each other: leave one of them out");
   settings.words = quiet_ ? Words::few : verbose_ ? Words::many : Words::usual;
   return settings;
@@ -59,6 +64,12 @@ RunSettings RunFlags::settings() const {
 
 void RunFlags::keep_json(const std::string& text) const {
   if (json_file_) write_file_atomic(*json_file_, text);
+}
+
+void RunFlags::keep_timings(const RunReport& report, const RunSettings& settings) const {
+  if (!timings_file_ || report.saved == 0) return;
+  write_timings({{settings.store_path}, {}, false, report.run_id}, std::filesystem::path(*timings_file_).extension() == ".json",
+                *timings_file_);
 }
 
 int64_t duration_flag(const std::string& flag, const std::string& text) {

@@ -12,16 +12,19 @@ namespace deepgap {
 
 class RunFlags {
  public:
-  // --store, --resume, --busy, --timeout, --cache, -q, -v, --export-json and that of the LibTorch folder, as a group of this name.
+  // --store, --resume, --busy, --timeout, --cache, -q, -v, --export-json, --export-timings and that of the LibTorch folder, as a group of
+  // this name.
   void declare(CLI::App& app, const std::string& group);
   // Throws Error{usage}.
   RunSettings settings() const;
   // Into the file that --export-json names, where it is given.
   void keep_json(const std::string& text) const;
+  // The timed queries of this run into the file that --export-timings names, where it is given.
+  void keep_timings(const RunReport& report, const RunSettings& settings) const;
 
  private:
   std::string store_ = "deepgap.db", timeout_ = "60s", cache_, busy_ = "wait";
-  std::optional<std::string> json_file_;
+  std::optional<std::string> json_file_, timings_file_;
   bool resume_ = false, quiet_ = false, verbose_ = false;
 };
 

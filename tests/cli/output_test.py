@@ -2,6 +2,8 @@
 
 Usage: output_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
+import csv
+import io
 import json
 import os
 import resource
@@ -39,6 +41,54 @@ class OutputTest(StoreCase):
 
     def outcomes(self):
         return [row["outcome"] for row in self.rows()]
+
+    # Other users
+
+    def strangers_link(self, target):
+        """A link in a folder like /tmp that another user made."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can make another user's link")
+        shared = os.path.join(self.dir, "shared")
+        os.mkdir(shared)
+        os.chmod(shared, 0o1777)
+        link = os.path.join(shared, "link")
+        os.symlink(target, link)
+        os.lchown(link, 65534, 65534)
+        return link
+
+    def test_another_users_link_in_a_shared_folder_is_not_written_through(self):
+        victim = os.path.join(self.dir, "victim")
+        link = self.strangers_link(victim)
+        self.run_deepgap("--batch", "1")
+        for command in (["export", self.store, "-o", link], ["report", self.store, "-o", link], ["merge", self.store, "-o", link],
+                        ["run", "resnet18:width=0.125,classes=10", "-e", "null", "--store", link, *FEW]):
+            with self.subTest(command[0]):
+                done = subprocess.run([PROGRAM, *command], capture_output=True, text=True, timeout=120)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn("is a link that another user put into a shared folder", done.stderr)
+                self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+                self.assertFalse(os.path.exists(victim))
+
+    # Timings
+
+    def test_each_timed_query_is_a_row(self):
+        done = self.run_deepgap("--batch", "1,2", "--export-timings", os.path.join(self.dir, "t.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(self.dir, "t.json")) as file:
+            rows = json.load(file)
+        self.assertEqual(len(rows), 6)
+        text = subprocess.run([PROGRAM, "export", self.store, "--timings"], capture_output=True, text=True, check=True).stdout
+        table = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual([{key: str(value) for key, value in row.items()} for row in rows], table)
+        for record in self.rows():
+            latencies = sorted(float(row["latency_ms"]) for row in table if row["record_id"] == record["record_id"])
+            self.assertEqual((latencies[0], latencies[1], latencies[2]), (record["latency_min_ms"], record["latency_p50_ms"], record["latency_max_ms"]))
+            for row in table:
+                self.assertEqual((int(row["done_ns"]) - int(row["due_ns"])) / 1e6, float(row["latency_ms"]))
+        for flags in (["--by", "point"], ["--telemetry"], ["--format", "db", "-o", "x.db"]):
+            done = subprocess.run([PROGRAM, "export", self.store, "--timings", *flags], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--timings writes the timed queries alone", done.stderr)
 
     # Progress
 

@@ -1,0 +1,71 @@
+#include "report/timings_table.h"
+
+#include "analysis/metric.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+Record example() {
+  Record record;
+  record.record_id = "abc";
+  record.repeat = 2;
+  record.outcome = Outcome::ok;
+  record.windows = {{"warm_up", 0, 1000}, {"steady", 1000, 9000}};
+  record.timings = {{7, 1000, 1100, 3333, 1, Status::ok}, {8, 900, 1200, 4000, 4, Status::failed}};
+  return record;
+}
+
+TEST(TimingsTable, IsARowAQueryFromTheBeginningOfTheWindow) {
+  EXPECT_EQ(timings_header(), "record_id,point_id,repeat,query,due_ns,issued_ns,done_ns,latency_ms,samples,status\n");
+  const std::string rows = timings_rows(example());
+  EXPECT_THAT(rows, testing::StartsWith("abc,"));
+  EXPECT_THAT(rows, testing::HasSubstr(",2,7,0,100,2333,0.002333,1,ok\n"));
+  EXPECT_THAT(rows, testing::HasSubstr(",2,8,-100,200,3000,0.0031,4,failed\n"));
+  EXPECT_EQ(timings_rows(Record()), "");
+  const auto json = nlohmann::json::parse("[" + timings_objects(example()) + "]");
+  ASSERT_EQ(json.size(), 2U);
+  EXPECT_EQ(json[0]["record_id"], "abc");
+  EXPECT_EQ(json[0]["latency_ms"], 0.002333);
+  EXPECT_EQ(json[1]["status"], "failed");
+}
+
+// As others compute it: from the text alone, sorted, by nearest rank.
+TEST(TimingsTable, PercentilesOfTheRowsAreThoseOfTheRecord) {
+  Record record = example();
+  record.timings.clear();
+  std::mt19937_64 random(1);
+  for (uint64_t i = 0; i < 9999; ++i) {
+    const auto due = static_cast<Nanoseconds>(1000 + 800 * i), latency = static_cast<Nanoseconds>(random() % 7'654'321);
+    record.timings.push_back({i, due, due + 10, due + latency, 1, i % 100 == 0 ? Status::failed : Status::ok});
+  }
+  std::vector<double> latencies;
+  std::istringstream rows(timings_rows(record));
+  for (std::string row; std::getline(rows, row);) {
+    if (!row.ends_with(",ok")) continue;
+    std::vector<std::string> cells;
+    std::istringstream line(row);
+    for (std::string cell; std::getline(line, cell, ',');) cells.push_back(cell);
+    latencies.push_back(std::stod(cells[7]));
+  }
+  std::sort(latencies.begin(), latencies.end());
+  compute_metrics(record);
+  for (const auto& [id, percent] : {std::pair("latency_p50_ms", 50.0), {"latency_p90_ms", 90.0}, {"latency_p99_ms", 99.0}}) {
+    const auto rank = static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(latencies.size())));
+    EXPECT_EQ(record.estimates.at(id).value, latencies[rank - 1]) << id;
+  }
+  EXPECT_EQ(record.estimates.at("latency_max_ms").value, latencies.back());
+  EXPECT_EQ(record.estimates.at("latency_min_ms").value, latencies.front());
+}
+
+}  // namespace
+}  // namespace deepgap

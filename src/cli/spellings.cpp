@@ -1,6 +1,7 @@
 #include "cli/spellings.h"
 
 #include "base/text.h"
+#include "cli/other_tools.h"
 
 #include <deepgap/error.h>
 
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace deepgap {
@@ -20,21 +22,7 @@ using Words = std::vector<std::string>;
 
 bool contains(const Words& list, const std::string& word) { return std::find(list.begin(), list.end(), word) != list.end(); }
 
-// What else stands on the command line.
-class Others {
- public:
-  explicit Others(const Words& arguments) : arguments_(arguments) {}
-  bool have(std::initializer_list<std::string_view> flags) const {
-    return std::any_of(arguments_.begin(), arguments_.end(), [&](const std::string& word) {
-      return std::any_of(flags.begin(), flags.end(),
-                         [&](std::string_view flag) { return word == flag || word.starts_with(std::string(flag) + "="); });
-    });
-  }
-  bool have_word(std::string_view word) const { return contains(arguments_, std::string(word)); }
-
- private:
-  const Words& arguments_;
-};
+using Others = OtherWords;
 
 // With a scenario of the user's that one holds.
 Words with_scenario(const char* scenario, const Others& others, Words words) {
@@ -108,13 +96,7 @@ Words openvino_hint(const std::string& text, const Others& others) {
   return text == "throughput" ? with_scenario("offline", others, words) : words;
 }
 
-// A flag of another tool as ours; nullopt: it is none that we take.
-struct Theirs {
-  std::string_view flag;
-  bool takes_value;
-  Words (*ours)(const std::string& value, const Others& others);
-};
-constexpr Theirs taken[] = {
+constexpr TheirFlag taken[] = {
     // trtexec
     {"--fp16", false,
      [](const std::string&, const Others&) {
@@ -141,6 +123,10 @@ constexpr Theirs taken[] = {
     {"--loadInputs", true,
      [](const std::string& value, const Others&) {
        return Words{"--dataset", value.substr(value.find(':') + 1)};
+     }},
+    {"--exportTimes", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--export-timings", value};
      }},
     {"--verbose", false, [](const std::string&, const Others&) { return Words{"-v"}; }},
     {"--explicitBatch", false, [](const std::string&, const Others&) { return Words(); }},  // as it is here
@@ -216,11 +202,7 @@ constexpr Theirs taken[] = {
      }},
 };
 
-// What means something else here, or nothing.
-struct Answer {
-  std::string_view flag, tool, ours;
-};
-constexpr Answer answers[] = {
+constexpr TheirAnswer answers[] = {
     {"--warmUp", "trtexec", "deepgap warms up until times are steady; leave it out, or count queries with --warmup N"},
     {"--minShapes", "trtexec", "deepgap measures one shape at a time: --shape INPUT:1x3x224x224"},
     {"--maxShapes", "trtexec", "deepgap measures one shape at a time: --shape INPUT:1x3x224x224"},
@@ -239,7 +221,6 @@ constexpr Answer answers[] = {
     {"--outputIOFormats", "trtexec", "deepgap keeps inputs and outputs as in the model"},
     {"--idleTime", "trtexec", "use --scenario constant --rate N"},
     {"--sleepTime", "trtexec", "use --scenario constant --rate N"},
-    {"--exportTimes", "trtexec", "use --store FILE, which keeps every time, and deepgap export FILE, which writes rows"},
     {"--exportOutput", "trtexec", "use deepgap check MODEL --outputs FOLDER"},
     {"--exportProfile", "trtexec", "use deepgap profile MODEL --json"},
     {"--exportLayerInfo", "trtexec", "use deepgap profile MODEL --json"},
@@ -283,19 +264,16 @@ constexpr Answer answers[] = {
     {"--measurement-request-count", "perf_analyzer", "use --iterations N"},
     {"--profile-export-file", "perf_analyzer", "use --store FILE, then deepgap export FILE"},
     {"--binary-search", "perf_analyzer", "use --find-peak with --bound p99=15ms"},
-    {"--min-runs", "hyperfine", "use --repeats N, and --interval 1% for each"},
-    {"--max-runs", "hyperfine", "use --repeats N, and --budget TIME for each"},
-    {"--parameter-list", "hyperfine", "use --axis NAME=A,B,C"},
-    {"-L", "hyperfine", "use --axis NAME=A,B,C"},
-    {"--prepare", "hyperfine", "deepgap starts each repeat in a new process and runs no other command"},
-    {"--show-output", "hyperfine", "use -v, which shows the last words of runs that failed"},
-    {"--ignore-failure", "hyperfine", "leave it out: a failure is a record, and the run continues"},
-    {"--parameter-scan", "hyperfine", "use --axis NAME=1..8+1"},
-    {"--export-csv", "hyperfine", "use deepgap export STORE --output FILE.csv"},
-    {"--export-markdown", "hyperfine", "use deepgap report STORE --output FILE.md"},
-    {"--benchmark_filter", "Google Benchmark", "use --model NAME,NAME"},
-    {"--benchmark_repetitions", "Google Benchmark", "use --repeats N"},
 };
+
+template <typename Row>
+const Row* row_of(std::string_view flag, std::initializer_list<std::span<const Row>> tables) {
+  for (const std::span<const Row> table : tables) {
+    const auto row = std::find_if(table.begin(), table.end(), [&](const Row& each) { return each.flag == flag; });
+    if (row != table.end()) return &*row;
+  }
+  return nullptr;
+}
 
 struct Flag {
   std::string name;                  // with its dashes
@@ -340,8 +318,8 @@ class Speller {
   // Where the command has the flags that it becomes.
   bool take(const Flag& flag) {
     refuse(flag);
-    const auto row = std::find_if(std::begin(taken), std::end(taken), [&](const Theirs& theirs) { return theirs.flag == flag.name; });
-    if (row == std::end(taken)) return false;
+    const TheirFlag* const row = row_of<TheirFlag>(flag.name, {taken, flags_of_benchmark_tools()});
+    if (row == nullptr) return false;
     if (flag.name.size() == 2 && own_.letters.find(flag.name[1]) != std::string::npos) return false;
     const size_t before = at_;
     const Words ours = row->ours(row->takes_value ? value_of(flag) : "", others_);
@@ -359,8 +337,23 @@ class Speller {
     if (flag.name == "-t" && of_benchmark_app && knows("--duration"))
       fail("-t means seconds in benchmark_app and threads in deepgap: write --duration 10s or --threads N");
     if (flag.name.starts_with("--") && knows(flag.name)) return;
-    const auto row = std::find_if(std::begin(answers), std::end(answers), [&](const Answer& answer) { return answer.flag == flag.name; });
-    if (row != std::end(answers)) fail(fmt::format("{} is a flag of {}: {}", row->flag, row->tool, row->ours));
+    if (flag.name == "-p" || flag.name == "-o" || flag.name == "-w") refuse_meant_otherwise(flag);
+    const TheirAnswer* const row = row_of<TheirAnswer>(flag.name, {answers, answers_to_benchmark_tools()});
+    if (row != nullptr) fail(fmt::format("{} is a flag of {}: {}", row->flag, row->tool, row->ours));
+  }
+
+  // A letter of ours with a value that only another tool's can have.
+  void refuse_meant_otherwise(const Flag& flag) const {
+    const std::string value = flag.value ? *flag.value : at_ + 1 < arguments_.size() ? arguments_[at_ + 1] : "";
+    const bool is_count = parse_int(value).has_value();
+    if (flag.name == "-p" && is_count && knows("--precision"))
+      fail(
+          fmt::format("-p {} is a flag of llama-bench: -p means --precision in deepgap; give sizes with --shape INPUT:1x{}", value, value));
+    if (flag.name == "-w" && is_count && knows("--warmup"))
+      fail(fmt::format("-w {} is a flag of hyperfine: -w means --weights in deepgap; use --warmup {}", value, value));
+    if (flag.name == "-o" && contains({"csv", "json", "jsonl", "md", "sql"}, value) && knows("--store"))
+      fail(fmt::format("-o {} is a flag of llama-bench: -o means --store in deepgap; --json prints JSON, deepgap export STORE writes rows",
+                       value));
   }
 
   // Where the model is a word without a flag: `deepgap check --model resnet50`.

@@ -84,6 +84,52 @@ TEST(Spellings, of_hyperfine) {
   EXPECT_NE(refusal({"--export-csv", "a.csv"}).find("deepgap export"), std::string::npos);
 }
 
+const OwnFlags all_run_flags{
+    {"help",       "model",    "device",       "precision", "batch",   "batch-size", "axis",        "shape",          "warmup",
+     "iterations", "duration", "min-duration", "interval",  "repeats", "json",       "export-json", "export-timings", "dry-run",
+     "study",      "store",    "quiet",        "verbose",   "weights", "threads",    "profile"},
+    "hmedpbstanrqvow",
+    "hqv"};
+
+TEST(Spellings, of_tools_that_measure_programs) {
+  const auto ours = [](const Words& theirs) { return in_our_spelling("run", theirs, all_run_flags); };
+  EXPECT_EQ(ours({"--min-benchmarking-time", "3"}), (Words{"--min-duration", "3s"}));
+  EXPECT_EQ(ours({"--export-json", "a.json", "--min-time=0.5"}), (Words{"--export-json", "a.json", "--min-duration", "0.5s"}));
+  EXPECT_EQ(ours({"--devices", "0,2"}), (Words{"--device", "cuda:0,cuda:2"}));
+  EXPECT_EQ(ours({"--run-once"}), (Words{"--warmup", "0", "--iterations", "1"}));
+  EXPECT_EQ(ours({"--benchmark_repetitions=5", "--benchmark_min_time=2s"}), (Words{"--repeats", "5", "--min-duration", "2s"}));
+  EXPECT_EQ(ours({"--benchmark_min_time=10x", "--benchmark_format=json"}), (Words{"--iterations", "10", "--json"}));
+  EXPECT_EQ(ours({"--benchmark_out=a.json", "--benchmark_report_aggregates_only=true"}), (Words{"--export-json", "a.json"}));
+  EXPECT_EQ(ours({"-m", "a.onnx", "-r", "5", "--no-warmup"}), (Words{"-m", "a.onnx", "-r", "5", "--warmup", "0"}));
+  EXPECT_EQ(ours({"--exportTimes=t.json"}), (Words{"--export-timings", "t.json"}));
+}
+
+TEST(Spellings, of_tools_that_measure_programs_and_mean_something_else) {
+  const auto answer = [](const Words& theirs) -> std::string {
+    try {
+      in_our_spelling("run", theirs, all_run_flags);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  EXPECT_EQ(answer({"-p", "512"}), "-p 512 is a flag of llama-bench: -p means --precision in deepgap; give sizes with --shape INPUT:1x512");
+  EXPECT_EQ(answer({"-p", "fp16"}), "taken");
+  EXPECT_NE(answer({"-o", "md"}).find("--json prints JSON"), std::string::npos);
+  EXPECT_EQ(answer({"-o", "md.db"}), "taken");
+  EXPECT_NE(answer({"-w", "3"}).find("--warmup 3"), std::string::npos);
+  for (const char* flag : {"-ngl", "--flash-attn", "-fa", "-ub", "-pg", "-mmp", "--n-gen", "-ctk"})
+    EXPECT_NE(answer({flag, "1"}).find("is a flag of llama-bench: "), std::string::npos) << flag;
+  for (const char* flag : {"--max-noise", "--stopping-criterion", "--lgc", "--md", "--min-samples"})
+    EXPECT_NE(answer({flag, "1"}).find("is a flag of nvbench: "), std::string::npos) << flag;
+  for (const char* flag : {"--benchmark_filter=x", "--benchmark_list_tests", "--benchmark_perf_counters=x"})
+    EXPECT_NE(answer({flag}).find("is a flag of Google Benchmark: "), std::string::npos) << flag;
+  for (const char* flag : {"-L", "-P", "-M", "-S", "--setup", "--export-markdown", "--time-unit"})
+    EXPECT_NE(answer({flag, "x"}).find("is a flag of hyperfine: "), std::string::npos) << flag;
+  EXPECT_NE(answer({"--devices", "all"}).find("deepgap devices"), std::string::npos);
+  EXPECT_NE(answer({"--benchmark_format=csv"}).find("FILE.csv"), std::string::npos);
+}
+
 TEST(Spellings, one_dash) {
   const OwnFlags with_store{{"store", "batch", "budget", "help"}, "obh", "h"};
   for (const char* flag : {"-out", "-output", "-output=r.db", "-bud"})

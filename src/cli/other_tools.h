@@ -1,0 +1,46 @@
+// What the flags of other tools become here, or what is answered to them, as rows of tables. Only for src/cli/spellings.cpp, which reads
+// them.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deepgap {
+
+// What else stands on the command line.
+class OtherWords {
+ public:
+  explicit OtherWords(const std::vector<std::string>& arguments) : arguments_(arguments) {}
+  bool have(std::initializer_list<std::string_view> flags) const {
+    return std::any_of(arguments_.begin(), arguments_.end(), [&](const std::string& word) {
+      return std::any_of(flags.begin(), flags.end(),
+                         [&](std::string_view flag) { return word == flag || word.starts_with(std::string(flag) + "="); });
+    });
+  }
+  bool have_word(std::string_view word) const { return std::find(arguments_.begin(), arguments_.end(), word) != arguments_.end(); }
+
+ private:
+  const std::vector<std::string>& arguments_;
+};
+
+// A flag of another tool as words of ours. Throws Error{usage} for a value that has no meaning here.
+struct TheirFlag {
+  std::string_view flag;
+  bool takes_value;
+  std::vector<std::string> (*ours)(const std::string& value, const OtherWords& others);
+};
+
+// A flag of another tool that means something else here, or nothing: "FLAG (TOOL) ANSWER".
+struct TheirAnswer {
+  std::string_view flag, tool, ours;
+};
+
+// Of hyperfine, nvbench, Google Benchmark and llama-bench.
+std::span<const TheirFlag> flags_of_benchmark_tools();
+std::span<const TheirAnswer> answers_to_benchmark_tools();
+
+}  // namespace deepgap

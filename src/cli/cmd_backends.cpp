@@ -70,7 +70,7 @@ class BackendsCommand final : public Command {
   int run() override {
     const json rows = chosen(backend_rows());
     if (json_) {
-      fmt::print("{}\n", rows.dump(2));
+      fmt::print("{}\n", rows.dump(2, ' ', true, json::error_handler_t::replace));
       return exit_ok;
     }
     bool all_here = true;

@@ -128,7 +128,7 @@ class CacheCommand final : public Command {
       rows.push_back({{"kind", held.kind->name}, {"files", held.files.size()}, {"bytes", held.bytes}, {"path", held.path}});
     }
     const nlohmann::json answer{{"folder", cache}, {"cleared", cleared}, {"kinds", rows}};
-    fmt::print("{}\n", answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", answer.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
   }
 
   static void print_table(const std::string& cache, const std::vector<Held>& all, bool cleared) {

@@ -37,7 +37,7 @@ class CeilingsCommand final : public Command {
     const ShownCeilings machine =
         machine_ceilings({*device, threads_or_all(threads_)}, capture_environment(), cache_or_default(cache_), fresh_);
     if (json_)
-      fmt::print("{}\n", ceilings_table_json(device_name(*device), machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", ceilings_table_json(device_name(*device), machine).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
     else
       fmt::print("{}", ceilings_table(device_name(*device), machine));
     return machine.missing.empty() ? exit_ok : exit_points_failed;

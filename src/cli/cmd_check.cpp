@@ -166,7 +166,7 @@ class CheckCommand : public Command {
                                 {"largest_quanta", furthest},
                                 {"nodes", done.at("nodes")},
                                 {"pass", pass}};
-      fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
       return pass ? exit_ok : exit_points_failed;
     }
     fmt::print("{} {} on {}, each node alone on the reference's values: {} of {} nodes below {:.0f} dB\n",
@@ -232,7 +232,7 @@ class CheckCommand : public Command {
         json["confident_top1_agreement"] = nullptr;
         if (confident->agreement()) json["confident_top1_agreement"] = *confident->agreement();
       }
-      fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
       return;
     }
     fmt::print("{} {} on {} against {}: {}\n", actual.version, name_of(request_.precision), request_.model.name, result.against,

@@ -91,7 +91,7 @@ class DevicesCommand final : public Command {
     add_gpus(ask_for_gpus(), anonymous_, rows);
     add_backends(backend_rows(), rows);
     if (json_) {
-      fmt::print("{}\n", rows.dump(2, ' ', false, json::error_handler_t::replace));
+      fmt::print("{}\n", rows.dump(2, ' ', true, json::error_handler_t::replace));
       return exit_ok;
     }
     for (const json& row : rows) fmt::print("{}", device_text(row));

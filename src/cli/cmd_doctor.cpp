@@ -112,7 +112,7 @@ class DoctorCommand final : public Command {
     advice.push_back(judge_walls(walls_of_this_kernel()));
     std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) { return a.level > b.level; });
     if (json_) {
-      fmt::print("{}\n", advice_json(advice).dump(2));
+      fmt::print("{}\n", advice_json(advice).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
       return exit_ok;
     }
     for (const Advice& a : advice) print_advice(a);

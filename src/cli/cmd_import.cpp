@@ -93,7 +93,7 @@ class ImportCommand final : public Command {
       throw Error(ErrorKind::usage, "import ncu stores no records: leave out --mapping, --source, --set and --output");
     const NcuFile file = read_ncu_csv(read_text(file_, most_bytes), file_);
     if (json_)
-      fmt::print("{}\n", counted_json(file, file_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", counted_json(file, file_).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
     else
       deepgap::print_text(counted_text(file, file_, top_));
     return exit_ok;
@@ -229,7 +229,7 @@ class ImportCommand final : public Command {
       list.push_back(
           {{"row", each.row}, {"column", each.column}, {"printed", each.printed}, {"expected", each.expected}, {"formula", each.formula}});
     const nlohmann::ordered_json json{{"records", imported.records.size()}, {"contradictions", list}};
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
   }
 
   std::string format_, file_, source_, mapping_, telemetry_, profile_, output_, chip_;

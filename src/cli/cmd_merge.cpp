@@ -68,7 +68,7 @@ class MergeCommand final : public Command {
     if (json_) {
       const nlohmann::json json{{"store", out_},       {"stores", in_.size()},     {"read", report.read}, {"records", report.written},
                                 {"same", report.same}, {"doubled", report.doubled}};
-      fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
       return;
     }
     fmt::print("{} records of {} in {}\n", report.written, in_.size() == 1 ? "one Store" : fmt::format("{} Stores", in_.size()), out_);

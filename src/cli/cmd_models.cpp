@@ -179,7 +179,7 @@ class ModelsCommand final : public Command {
       json rows = json::array();
       for (const GraphSummary& summary : summaries) rows.push_back(row_json(summary));
       // Only paths may hold what is no UTF-8: names in files were checked.
-      fmt::print("{}\n", rows.dump(2, ' ', false, json::error_handler_t::replace));
+      fmt::print("{}\n", rows.dump(2, ' ', true, json::error_handler_t::replace));
     } else {
       print_table(summaries);
     }

@@ -88,7 +88,7 @@ class ProfileCommand : public Command {
                                device_name(request_.engine.device)};
     if (!output_.empty()) write_file_atomic(output_, profile_page(header, profile, rows, machine));
     if (json_) {
-      fmt::print("{}\n", profile_json(header, profile, rows, machine).dump(2, ' ', false, json::error_handler_t::replace));
+      fmt::print("{}\n", profile_json(header, profile, rows, machine).dump(2, ' ', true, json::error_handler_t::replace));
     } else {
       fmt::print("{}", profile_text(header, profile, rows, machine, output_width(), top_));
     }
@@ -122,7 +122,7 @@ class ProfileCommand : public Command {
   void write_trace(const LayerProfile& profile) const {
     if (!profile.trace) throw Error(ErrorKind::refused, fmt::format("cannot write a trace: {}", profile.trace_missing));
     write_file_atomic(trace_,
-                      trace_events(*profile.trace, request_.engine.model.name).dump(-1, ' ', false, json::error_handler_t::replace));
+                      trace_events(*profile.trace, request_.engine.model.name).dump(-1, ' ', true, json::error_handler_t::replace));
   }
 
   ProfileRequest request_;

@@ -83,7 +83,7 @@ class QuantizeCommand final : public Command {
   void print(nlohmann::json report) const {
     if (json_) {
       report["output"] = order_.output;
-      fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", report.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
       return;
     }
     fmt::print("{}: {} of {} nodes and {:.1f} % of the multiply-accumulates in INT8, in {:.1f} s\n", order_.output,

@@ -135,7 +135,7 @@ void print_json(const std::vector<TrendSeries>& all, const std::string& metric, 
                     {"changes", changes}});
   }
   const nlohmann::json json{{"metric", metric}, {"series", list}};
-  fmt::print("{}\n", json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
 int TrendCommand::run() {

@@ -338,7 +338,7 @@ std::string comparison_json(const ResultsComparison& comparison, const CompareSe
                       {"only_b", comparison.only_b.size()},
                       {"gate", nullptr}};
   if (gate) json["gate"] = gate_json(*gate, comparison);
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace deepgap

@@ -146,7 +146,7 @@ std::string predictions_json(const std::vector<PredictedRow>& rows) {
     }
     list.push_back(std::move(cells));
   }
-  return list.dump(2) + "\n";
+  return list.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace deepgap

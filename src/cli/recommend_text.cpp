@@ -169,7 +169,7 @@ std::string recommendation_json(const Recommendation& found, const Workload& wor
                        {"bound", found.nearest->lack == Lack::latency ? "latency" : "accuracy"},
                        {"times_the_bound", found.nearest->excess}};
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace deepgap

@@ -74,7 +74,7 @@ int RemarkCommand::list(const Selection& selection) const {
       fmt::print("{:>7}  {}\n", records, printable(text));
     }
   }
-  if (json_) fmt::print("{}\n", rows.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (json_) fmt::print("{}\n", rows.dump(1, ' ', true, nlohmann::json::error_handler_t::replace));
   if (!json_ && counts.empty()) fmt::print("no {}s\n", name_of(kind_));
   return exit_ok;
 }

@@ -126,7 +126,7 @@ std::string run_json(const RunReport& report, const RunSettings& settings, int e
   if (const nlohmann::json duels = duels_json(report); !duels.empty()) json["duels"] = duels;
   for (const Failure& failure : report.failures)
     json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat + 1}, {"result", failure.text}});
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 namespace {

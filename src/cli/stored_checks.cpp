@@ -92,7 +92,7 @@ int print_stored_checks(const std::vector<std::string>& stores, const Selection&
   }
   if (json)
     fmt::print("{}\n", nlohmann::json{{"stores", stores}, {"points", rows}, {"pass", any && all}}.dump(
-                           2, ' ', false, nlohmann::json::error_handler_t::replace));
+                           2, ' ', true, nlohmann::json::error_handler_t::replace));
   return any && all ? exit_ok : exit_points_failed;
 }
 

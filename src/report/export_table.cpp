@@ -65,7 +65,7 @@ bool is_nothing(const Cell& cell) {
 }
 
 std::string json_text(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 void append_json(std::string& line, const Cell& cell) {

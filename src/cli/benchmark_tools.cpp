@@ -26,7 +26,7 @@ Words min_time(const std::string& value) {
 Words console_format(const std::string& value) {
   if (value == "console") return {};
   if (value == "json") return {"--json"};
-  fail(fmt::format("--benchmark_format={} (Google Benchmark): expected console or json; deepgap export STORE --output FILE.csv writes CSV",
+  fail(fmt::format("invalid value '{}' for --benchmark_format: expected console or json; deepgap export STORE --output FILE.csv writes CSV",
                    value));
 }
 
@@ -35,7 +35,7 @@ Words devices(const std::string& value) {
   Words named;
   for (const std::string& part : split(value, ',')) {
     if (!parse_int(trim(part)))
-      fail(fmt::format("--devices {} (nvbench): expected numbers such as 0,1; 'deepgap devices' lists what --device takes", value));
+      fail(fmt::format("invalid value '{}' for --devices: expected numbers of GPUs such as 0,1; deepgap devices lists them", value));
     named.push_back("cuda:" + trim(part));
   }
   return {"--device", join(named, ",")};

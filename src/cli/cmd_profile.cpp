@@ -121,8 +121,7 @@ class ProfileCommand : public Command {
   }
   void write_trace(const LayerProfile& profile) const {
     if (!profile.trace) throw Error(ErrorKind::refused, fmt::format("cannot write a trace: {}", profile.trace_missing));
-    write_file_atomic(trace_,
-                      trace_events(*profile.trace, request_.engine.model.name).dump(-1, ' ', true, json::error_handler_t::replace));
+    write_file_atomic(trace_, trace_events(*profile.trace, request_.engine.model.name).dump(-1, ' ', true, json::error_handler_t::replace));
   }
 
   ProfileRequest request_;

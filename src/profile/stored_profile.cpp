@@ -1,7 +1,7 @@
-#include "base/json_words.h"
 #include "profile/stored_profile.h"
 
 #include <deepgap/error.h>
+#include "base/json_words.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

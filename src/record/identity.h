@@ -55,7 +55,7 @@ struct Identity {
   ModelKey model;
   DatasetKey dataset;
   // "NVIDIA H200"; of several each model once: "NVIDIA A100-SXM4-40GB + NVIDIA H200". A CPU with how much of it was there to be used:
-  // "AMD EPYC 9654 96-Core Processor, 16 CPUs", in a smaller container ", CPU quota 4, memory limit 8 GiB" behind it. Empty: the Record does not tell, as one that failed before anybody asked.
+  // "AMD EPYC 9654 96-Core Processor, 16 CPUs". Empty: the Record does not tell, as one that failed before anybody asked.
   std::string device;
   // "2 x AMD EPYC 9654 96-Core Processor, 192 cores, 1511 GiB". It is told but not compared: hosts of one kind differ in it by chance.
   std::string machine;

@@ -48,7 +48,6 @@ AttentionLayout layout_of(const Case& one) {
 std::string host_text(const Launch& launch, const AttentionLayout& layout, size_t arguments) {
   std::string text = without_device_words(launch.source);
   cut_function(text, "float power_of_two");
-  cut_function(text, "void copy_box");
   std::string call = "*(Map*)p[0], *(Map*)p[1], *(Map*)p[2]";
   if (layout.attention.mask) call += ", (const float*)p[3]";
   return text + fmt::format(

@@ -33,6 +33,10 @@ void cut_function(std::string& text, const std::string& name) {
   cut_around(text, named);
 }
 
+void cut_all_functions(std::string& text, const std::string& name) {
+  while (text.find(name + "(") != std::string::npos) cut_function(text, name);
+}
+
 std::string without_device_words(std::string text) {
   cut(text, std::string(kernel_prelude()));
   cut(text, std::string(hopper_prelude()));

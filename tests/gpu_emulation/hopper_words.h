@@ -151,10 +151,20 @@ static void keep(float&) {}
 static void keep(int&) {}
 static void barriers_made() {}
 static void begin_products() {}
+static void load_copied16(unsigned address, unsigned (&words)[4]) { load_words<4>(shared_memory + address, words); }
+static unsigned __any_sync(unsigned, bool x) {
+  exchanged[me][0] = x;
+  meet_warp();
+  unsigned any = 0;
+  for (unsigned lane = me / 32 * 32; lane < me / 32 * 32 + 32; ++lane) any |= exchanged[lane][0];
+  meet_warp();
+  return any;
+}
+static void __syncwarp() { meet_warp(); }
 static unsigned shared_address(const void* p) { return (unsigned)((const unsigned char*)p - shared_memory); }
 
 static unsigned permuted(unsigned address, int row_bytes) {
-  return address ^ ((address >> 7 & (row_bytes == 128 ? 7 : row_bytes == 64 ? 3 : 1)) << 4);
+  return address ^ ((address >> 7 & (row_bytes == 128 ? 7 : row_bytes == 64 ? 3 : row_bytes == 32 ? 1 : 0)) << 4);
 }
 template <int row_bytes> static u64 rows_at(unsigned address) {
   return (u64)((address & 0x3ffff) >> 4) | (u64)(row_bytes * 8 / 16) << 32 | (u64)(row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3) << 62;
@@ -183,6 +193,21 @@ template <class A, class B, typename Sum, int N> static void compute_product(con
 }
 template <class A, class B, typename Sum, int N> static void play_product(Sum (&d)[N], u64 a, u64 b, int add) {
   order_product({compute_product<A, B, Sum, N>, d, a, b, add});
+}
+// The first factor lies in registers of the row's four threads.
+template <class A, class B, typename Sum, int N> static void play_product_of_registers(Sum (&d)[N], const unsigned (&a)[4], u64 b, int add) {
+  memcpy(exchanged[me], a, 16);
+  meet_warp();
+  for (int i = 0; i < N; ++i) {
+    const int half = i / 2 % 2, column = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+    Sum sum = add ? d[i] : (Sum)0;
+    for (int byte = 0; byte < 32; byte += A::bytes) {
+      const unsigned word = exchanged[me / 4 * 4 + byte % 16 / 4][byte / 16 * 2 + half];
+      sum += (Sum)(A::get(word, byte % 4 / A::bytes) * number_at<B>(at_row(b, column, byte)));
+    }
+    d[i] = sum;
+  }
+  meet_warp();
 }
 template <int N> static void wait_for_products() { await_products(N); }
 template <int N> static void product(float (&d)[N], u64 a, u64 b, int add) { play_product<F16, F16>(d, a, b, add); }
@@ -405,6 +430,8 @@ HostWords hopper_host();
 
 // What of a kernel's text for Hopper stands for these words goes: both preludes, products, the declaration of shared memory.
 std::string without_device_words(std::string text);
+// All functions of that name, of which there may be none.
+void cut_all_functions(std::string& text, const std::string& name);
 // The functions NAME, from "__device__" to the brace that ends them at the beginning of a line.
 void cut_function(std::string& text, const std::string& name);
 

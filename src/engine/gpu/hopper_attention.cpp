@@ -64,10 +64,6 @@ struct Places {
   __device__ __forceinline__ unsigned values_come(int stage) const { return barriers + 16 * stage + 8; }
   __device__ __forceinline__ unsigned queries_come() const { return barriers + 16 * STAGES; }
 };
-__device__ __forceinline__ void copy_box(unsigned to, const Map& map, unsigned barrier, int column, int second, int third, int batch) {
-  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
-               ::"r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(second), "r"(third), "r"(batch) : "memory");
-}
 // The smaller step comes first.
 template <bool HEADS_FIRST> __device__ __forceinline__ void copy_piece(unsigned to, const Map& map, unsigned barrier, int column, int row, int head,
                                                                       int batch) {

@@ -49,6 +49,11 @@ __device__ __forceinline__ void copy_rows(unsigned to, const Map& map, unsigned 
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
                ::"r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(row) : "memory");
 }
+// A box of four dimensions, innermost first; what lies outside of the tensor comes as zeros.
+__device__ __forceinline__ void copy_box(unsigned to, const Map& map, unsigned barrier, int first, int second, int third, int fourth) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
+               ::"r"(to), "l"(&map), "r"(barrier), "r"(first), "r"(second), "r"(third), "r"(fourth) : "memory");
+}
 // Pixels from (x, y, image) on, in reading order within the map's corners, each moved by (right, down).
 __device__ __forceinline__ void copy_pixels(unsigned to, const Map& map, unsigned barrier, int channel, int x, int y, int image, int right, int down) {
   asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};"
@@ -58,6 +63,11 @@ __device__ __forceinline__ void copy_pixels(unsigned to, const Map& map, unsigne
 __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
+}
+// What a copy brought, at `address` in shared memory.
+__device__ __forceinline__ void load_copied16(unsigned address, unsigned (&words)[4]) {
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3]) : "r"(address) : "memory");
 }
 // Rows of row_bytes (32, 64, 128) in groups of eight, permuted as the copy engine writes them: by the bits of the address itself, so that
 // `address` may be that of any row.

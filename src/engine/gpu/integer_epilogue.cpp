@@ -52,6 +52,7 @@ template <int N> __device__ __forceinline__ void put_values(unsigned* words, con
   for (int i = 0; i < N; i += 4)
     words[i / 4] = __byte_perm(__byte_perm(q[i], q[i + 1], 0x0040), __byte_perm(q[i + 2], q[i + 3], 0x0040), 0x5410);
 }}
+__device__ __forceinline__ float stored_number(float value) {{ return fmaf(value, {3}, {4}) - 12582912.0f; }}
 )";
 
 // With scales that are powers of two, as some quantizers choose them, many sums lie halfway between two integers, and dividing by a range

@@ -19,8 +19,8 @@ struct IntegerEpilogue {
 // nullopt: the target is no integer, or other steps are asked for.
 std::optional<IntegerEpilogue> integer_epilogue(const Epilogue& epilogue);
 
-// Device functions table_scale, table_bias, end_value and put_values of kernel_text.h's epilogue_text, for such an end; residual_of gives
-// the stored number.
+// Device functions table_scale, table_bias, end_value, put_values and stored_number of kernel_text.h's epilogue_text, for such an end;
+// residual_of gives the stored number.
 std::string integer_epilogue_text(const Epilogue& epilogue, const IntegerEpilogue& end);
 
 }  // namespace deepgap::gpu

@@ -30,11 +30,14 @@ std::string sum_text(const Convolution& problem) {
 }
 
 std::string residual_text(const Epilogue& epilogue, bool as_stored) {
-  std::string value = "Residual::get(words[index / Residual::per_word], index % Residual::per_word)";
+  std::string value = "stored";
   if (is_integer(epilogue.residual) && !as_stored)
-    value = fmt::format("({} - {}) * {}", value, literal(static_cast<float>(epilogue.residual_zero)), literal(epilogue.residual_scale));
+    value = fmt::format("(stored - {}) * {}", literal(static_cast<float>(epilogue.residual_zero)), literal(epilogue.residual_scale));
   return fmt::format(R"(
-__device__ __forceinline__ float residual_of(const unsigned* words, int index) {{ return {}; }}
+__device__ __forceinline__ float residual_from(float stored) {{ return {}; }}
+__device__ __forceinline__ float residual_of(const unsigned* words, int index) {{
+  return residual_from(Residual::get(words[index / Residual::per_word], index % Residual::per_word));
+}}
 // N neighbours; a word holds what there is of it.
 template <int N> __device__ __forceinline__ void get_residual(const void* from, unsigned* words) {{
   if (N * Residual::bytes >= 4) load_words<(N * Residual::bytes + 3) / 4>(from, words);
@@ -58,7 +61,14 @@ __device__ __forceinline__ float end_value(float sum, float scale, float bias, f
                                                                     literal(epilogue.target_inverse), epilogue.target_zero)
                                                       : std::string("Target::put(words, v)");
   return text + "  return v;\n}\n" +
-         fmt::format("template <int N> __device__ __forceinline__ void put_values(unsigned* words, const float (&v)[N]) {{ {}; }}\n", put);
+         fmt::format("template <int N> __device__ __forceinline__ void put_values(unsigned* words, const float (&v)[N]) {{ {}; }}\n", put) +
+         R"(__device__ __forceinline__ float stored_number(float value) {
+  const float one[1] = {value};
+  unsigned word[1];
+  put_values(word, one);
+  return Target::get(word[0], 0);
+}
+)";
 }
 
 constexpr std::string_view end_text = R"(

@@ -25,6 +25,8 @@ std::string_view kernel_prelude();
 //   float end_value(float sum, float scale, float bias, ...)    the same, of scale and bias that were through table_scale and table_bias
 //   void put_target<N>(void* to, const float (&values)[N])      rounds and stores N neighbours (N * bytes: 1, 2, 4, 8, or multiples of 16)
 //   void get_residual<N>(const void* from, unsigned (&words)[N * bytes / 4])   and   float residual_of(const unsigned* words, int index)
+//   float residual_from(float stored)                            what residual_of gives where this number is stored
+//   float stored_number(float value)                             what put_target stores for it, as a number
 //   has_residual, has_scale                                      bool constants
 std::string epilogue_text(const Convolution& problem);
 

@@ -168,34 +168,42 @@ std::vector<const Launch*> Network::launches() const {
 }
 
 void Network::choose_kernels(Tuner& tuner) {
-  std::vector<Convolution> problems;
-  std::vector<std::pair<Program*, size_t>> where;
-  for (auto& [batch, program] : programs_)
-    for (size_t i = 0; i < program.plan.steps.size(); ++i) {
-      const Step& step = program.plan.steps[i];
-      if (!step.choice) continue;
-      problems.push_back(step.choice->problem);
-      where.emplace_back(&program, i);
-    }
+  Packed packed;
   kernels_.prepare(launches(), options_.threads);
-  std::vector<ConvolutionVariant> chosen;
-  part("tune", [&] { chosen = tuner.choose(problems); });
   part("pack", [&] {
-    Packed packed;
-    for (size_t i = 0; i < chosen.size(); ++i) settle(*where[i].first, where[i].first->plan.steps[where[i].second], chosen[i], packed);
+    for (auto& [batch, program] : programs_) join_known_chains(program, tuner, packed);
+  });
+  std::vector<Convolution> problems;
+  for (const auto& [batch, program] : programs_)
+    for (const Step& step : program.plan.steps)
+      if (step.choice) problems.push_back(step.choice->problem);
+  std::map<int64_t, Chosen> chosen;  // by batch
+  part("tune", [&] {
+    std::vector<ConvolutionVariant> variants = tuner.choose(problems);
+    size_t next = 0;
+    for (auto& [batch, program] : programs_) {
+      for (const Step& step : program.plan.steps)
+        chosen[batch].push_back(step.choice ? std::optional(std::move(variants[next++])) : std::nullopt);
+      for (const FoundChain& found : ChainFinder(program.plan, chip_).candidates()) measured(tuner, found, chosen[batch]);
+    }
+  });
+  part("pack", [&] {
+    for (auto& [batch, program] : programs_) settle_all(program, tuner, chosen[batch], packed);
   });
   kernels_.prepare(launches(), options_.threads);
 }
 
+// One of the program's constants, of which equal ones are kept once.
+BufferId Network::keep(Program& program, std::vector<std::byte> bytes, Packed& packed) {
+  auto& known = packed[content_hash(bytes)];
+  if (!known) known = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  program.plan.buffers.push_back({.kind = Buffer::Kind::constant, .bytes = known->size(), .data = known});
+  return static_cast<BufferId>(program.plan.buffers.size() - 1);
+}
+
 void Network::settle(Program& program, Step& step, const ConvolutionVariant& variant, Packed& packed) {
-  const auto keep = [&](std::vector<std::byte> bytes) {
-    auto& known = packed[content_hash(bytes)];
-    if (!known) known = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-    program.plan.buffers.push_back({.kind = Buffer::Kind::constant, .bytes = known->size(), .data = known});
-    return static_cast<BufferId>(program.plan.buffers.size() - 1);
-  };
-  step.roles[role_weights] = keep(variant.pack(step.choice->problem, variant, step.choice->weights));
-  step.roles[role_scale_bias] = keep(variant.packed_scale_bias(step.choice->problem, step.choice->scale_bias));
+  step.roles[role_weights] = keep(program, variant.pack(step.choice->problem, variant, step.choice->weights), packed);
+  step.roles[role_scale_bias] = keep(program, variant.packed_scale_bias(step.choice->problem, step.choice->scale_bias), packed);
   if (variant.workspace_bytes > 0) {
     program.plan.buffers.push_back({.bytes = variant.workspace_bytes});
     step.roles[role_workspace] = static_cast<BufferId>(program.plan.buffers.size() - 1);

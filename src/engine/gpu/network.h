@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cuda/objects.h"
+#include "engine/gpu/find_chains.h"
 #include "engine/gpu/kernels.h"
 #include "engine/gpu/lowering.h"
 #include "engine/gpu/tuner.h"
@@ -15,6 +16,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,14 @@ class Network {
   std::vector<const Launch*> launches() const;
   void split_off_preparations(Program& program) const;
   void choose_kernels(Tuner& tuner);
+  using Chosen = std::vector<std::optional<ConvolutionVariant>>;  // by step
+  // Makes one step of each chain that is known to be quicker so.
+  void join_known_chains(Program& program, Tuner& tuner, Packed& packed) const;
+  static const Tuner::MeasuredChain* measured(Tuner& tuner, const FoundChain& found, const Chosen& chosen);
+  // Of the others, too, by what the tuner measures; gives the steps that are left the kernels that were chosen for them.
+  void settle_all(Program& program, Tuner& tuner, const Chosen& chosen, Packed& packed) const;
+  static BufferId keep(Program& program, std::vector<std::byte> bytes, Packed& packed);
+  static Step settled(Program& program, const FoundChain& found, const ChainVariant& variant, Packed& packed);
   static void settle(Program& program, Step& step, const ConvolutionVariant& variant, Packed& packed);
   void plan_memory_of(Program& program) const;
   void place_constants();

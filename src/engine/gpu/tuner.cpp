@@ -27,15 +27,9 @@ struct Bench {
   cuda::Stream stream;
   cuda::Event begin, end;
 
-  explicit Bench(const Convolution& p, size_t packed, size_t workspace) {
-    const int64_t in = p.batch * p.in_h * p.in_w, out = p.batch * p.out_h * p.out_w;
-    buffers.emplace_back(bytes_of(in, p.in_pitch, p.source));
-    buffers.emplace_back(packed);
-    buffers.emplace_back(2 * static_cast<size_t>(p.out_pitch) * sizeof(float));
-    buffers.emplace_back(bytes_of(out, p.out_pitch, p.epilogue.residual));
-    buffers.emplace_back(bytes_of(out, p.out_pitch, p.epilogue.target));
-    buffers.emplace_back(workspace);
-    for (const auto& buffer : buffers) fill(buffer);
+  // By role.
+  explicit Bench(const std::vector<size_t>& bytes) {
+    for (const size_t each : bytes) fill(buffers.emplace_back(each));
   }
   // 0x2d2d is a small half and bfloat, 0x2d2d2d2d a small float; alternating bytes, since zeros and constants run faster than real data.
   void fill(const cuda::DeviceMemory& buffer) const {
@@ -58,10 +52,32 @@ struct Bench {
   }
 };
 
+size_t source_bytes(const Convolution& p) { return bytes_of(p.batch * p.in_h * p.in_w, p.in_pitch, p.source); }
+size_t target_bytes(const Convolution& p, Element element) { return bytes_of(p.batch * p.out_h * p.out_w, p.out_pitch, element); }
+size_t table_bytes(const Convolution& p) { return 2 * static_cast<size_t>(p.out_pitch) * sizeof(float); }
+
+std::vector<size_t> bench_bytes(const Convolution& p, size_t packed, size_t workspace) {
+  return {source_bytes(p), packed, table_bytes(p), target_bytes(p, p.epilogue.residual), target_bytes(p, p.epilogue.target), workspace};
+}
+std::vector<size_t> bench_bytes(const Chain& chain, size_t packed) {
+  const Convolution& wide = chain.wide().problem;
+  std::vector<size_t> bytes(chain_roles, 0);
+  bytes[chain_source] = source_bytes(chain.links[0].problem);
+  bytes[chain_weights] = packed;
+  for (const Convolution* p : chain.problems()) bytes[chain_scale_bias] += table_bytes(*p);
+  bytes[chain_added] = chain.branch ? source_bytes(*chain.branch) : target_bytes(wide, wide.epilogue.residual);
+  const size_t first = chain.head() != nullptr ? 0 : 1;
+  for (size_t i = 0; i < chain.links.size(); ++i) {
+    const Convolution& p = chain.links[i].problem;
+    if (chain.links[i].stored) bytes[chain_targets + first + i] = target_bytes(p, p.epilogue.target);
+  }
+  return bytes;
+}
+
 // Recorded, as a network runs them: what a call of a library takes on the CPU is not paid again, and can be more than the kernel does.
-long long measure(const Bench& bench, Kernels& kernels, const ConvolutionVariant& variant) {
+long long measure(const Bench& bench, Kernels& kernels, const std::vector<Launch>& described) {
   std::vector<BoundLaunch> launches;
-  for (const Launch& launch : variant.launches)
+  for (const Launch& launch : described)
     launches.emplace_back(launch, kernels.function(launch),
                           [&](int role) { return bench.buffers.at(static_cast<size_t>(role)).address(); });
   const auto run = [&] {
@@ -81,7 +97,7 @@ long long measure(const Bench& bench, Kernels& kernels, const ConvolutionVariant
 // A library that fails drops out; what is wrong with the device or its memory is nobody's alone.
 std::optional<long long> measure_if_it_runs(const Bench& bench, Kernels& kernels, const ConvolutionVariant& variant) {
   try {
-    return measure(bench, kernels, variant);
+    return measure(bench, kernels, variant.launches);
   } catch (const Error& error) {
     if (!variant.calls_library() || error.kind() == ErrorKind::device_lost) throw;
     return std::nullopt;
@@ -175,7 +191,7 @@ Tuner::Chosen Tuner::best_of(const Convolution& problem, std::vector<Convolution
     packed = std::max(packed, variant.packed_bytes);
     workspace = std::max(workspace, variant.workspace_bytes);
   }
-  const Bench bench(problem, packed, workspace);
+  const Bench bench(bench_bytes(problem, packed, workspace));
   Chosen chosen;
   long long best_ns = std::numeric_limits<long long>::max(), own_ns = best_ns;
   bool libraries = false;
@@ -197,6 +213,57 @@ ConvolutionVariant Tuner::named(const Convolution& problem, const Chosen& chosen
   if (auto found = found_by_name(of_libraries(problem), &chosen.best)) return *found;
   if (auto found = found_by_name(own, chosen.own.empty() ? known_.find(problem.key()) : &chosen.own)) return *found;
   return direct_variants(problem, chip_).at(0);
+}
+
+namespace {
+
+// A chain's winner where its parts are quicker one by one.
+constexpr std::string_view by_parts = "parts";
+
+}  // namespace
+
+Tuner::KnownChain Tuner::known(const Chain& chain) const {
+  const std::string* winner = tuning_ == Tuning::full ? nullptr : known_.find(chain.key());
+  if (winner == nullptr && tuning_ == Tuning::off)
+    winner = known_.find_nearest(chain.key_before_batch(), chain.links[0].problem.batch, chain.key_behind_batch());
+  KnownChain known{.is_known = tuning_ == Tuning::off || (winner != nullptr && *winner == by_parts), .kernel = {}};
+  if (winner == nullptr || *winner == by_parts) return known;
+  for (ChainVariant& variant : chain_variants(chain, chip_))
+    if (variant.name == *winner) return {.is_known = true, .kernel = std::move(variant)};
+  return known;
+}
+
+long long Tuner::time_of(const Convolution& problem, const ConvolutionVariant& variant) {
+  return measure(Bench(bench_bytes(problem, variant.packed_bytes, variant.workspace_bytes)), kernels_, variant.launches);
+}
+
+const std::optional<Tuner::MeasuredChain>& Tuner::measured(const Chain& chain, const std::vector<ConvolutionVariant>& parts) {
+  constexpr size_t quick_chains = 6;
+  const auto [it, is_new] = measured_.try_emplace(chain.key());
+  if (!is_new) return it->second;
+  std::vector<ChainVariant> variants = chain_variants(chain, chip_);
+  if (tuning_ == Tuning::quick && variants.size() > quick_chains) variants.resize(quick_chains);
+  std::vector<const Launch*> launches;
+  for (const ChainVariant& variant : variants) launches.push_back(&variant.launch);
+  for (const ConvolutionVariant& part : parts)
+    for (const Launch& launch : part.launches) launches.push_back(&launch);
+  kernels_.prepare(launches, threads_);
+  std::erase_if(variants, [&](const ChainVariant& variant) { return !kernels_.compiles(variant.launch); });
+  const auto problems = chain.problems();
+  long long of_parts = 0;
+  for (size_t i = 0; i < problems.size(); ++i) of_parts += time_of(*problems[i], parts[i]);
+  for (const ChainVariant& variant : variants) {
+    const long long ns = measure(Bench(bench_bytes(chain, variant.packed_bytes)), kernels_, {variant.launch});
+    if (ns < (it->second ? it->second->ns : of_parts)) it->second = MeasuredChain{variant, ns, of_parts - ns};
+  }
+  return it->second;
+}
+
+void Tuner::remember(const Chain& chain, bool taken) {
+  const auto found = measured_.find(chain.key());
+  if (found == measured_.end()) return;
+  known_.add(chain.key(), taken ? found->second->variant.name : std::string(by_parts), found->second ? found->second->ns : 0);
+  known_.save();
 }
 
 std::vector<ConvolutionVariant> Tuner::choose(const std::vector<Convolution>& problems) {

@@ -1,12 +1,14 @@
 // Which variant of a convolution is the quickest on this device: measured at load, remembered between processes.
 #pragma once
 
+#include "engine/gpu/chain.h"
 #include "engine/gpu/convolution.h"
 #include "engine/gpu/kernels.h"
 #include "engine/gpu/libraries.h"
 #include "engine/gpu/tuned_file.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,22 @@ class Tuner {
   // One variant for each problem, in order. Measuring takes the device for some milliseconds a variant.
   std::vector<ConvolutionVariant> choose(const std::vector<Convolution>& problems);
 
+  // A chain's kernel, and by how much it is quicker than the convolutions one by one.
+  struct MeasuredChain {
+    ChainVariant variant;
+    long long ns = 0, saved_ns = 0;
+  };
+  // What is known of a chain without measuring.
+  struct KnownChain {
+    bool is_known = false;
+    std::optional<ChainVariant> kernel;  // none: its parts are better, or something else that has some of them
+  };
+  KnownChain known(const Chain& chain) const;
+  // The quickest of its kernels, where it is quicker than `parts`, which are by Chain::problems().
+  const std::optional<MeasuredChain>& measured(const Chain& chain, const std::vector<ConvolutionVariant>& parts);
+  // For later loads: the kernel, or that there was a better choice.
+  void remember(const Chain& chain, bool taken);
+
  private:
   // The quickest by name, and the quickest of our own kernels, for a problem of the same key that the library does not do: a key does not
   // tell one clamp from another.
@@ -39,6 +57,7 @@ class Tuner {
   void put_guesses_first(std::vector<ConvolutionVariant>& variants, const Convolution& problem) const;
   std::vector<ConvolutionVariant> of_libraries(const Convolution& problem) const;
   ConvolutionVariant named(const Convolution& problem, const Chosen& chosen) const;
+  long long time_of(const Convolution& problem, const ConvolutionVariant& variant);
   Chosen best_of(const Convolution& problem, std::vector<ConvolutionVariant> variants);
 
   Kernels& kernels_;
@@ -47,6 +66,7 @@ class Tuner {
   TunedFile& known_;
   int threads_;
   Libraries* libraries_;
+  std::map<std::string, std::optional<MeasuredChain>> measured_;  // by Chain::key
 };
 
 }  // namespace deepgap::gpu

@@ -31,10 +31,6 @@ __device__ __forceinline__ bool tile_at(int index, int& row, int& column) {
   row = linear / column_tiles;
   return row < row_tiles;
 }
-__device__ __forceinline__ void copy_box(unsigned to, const Map& map, unsigned barrier, int channel, int x, int y, int image) {
-  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
-               ::"r"(to), "l"(&map), "r"(barrier), "r"(channel), "r"(x), "r"(y), "r"(image) : "memory");
-}
 
 __device__ __forceinline__ void produce(unsigned base, const Map& source, const unsigned char* weights) {
   int row, column;

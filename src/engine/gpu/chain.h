@@ -1,0 +1,85 @@
+// Convolutions in a row as one kernel for sm_90a: each but the first is 1x1 and reads, out of registers, what the one before makes, so that
+// this is not read back from memory, and not written where nobody else wants it. How: kernels/chain.cuh.
+//
+// Results are those of the convolutions one by one: with integers bit for bit.
+#pragma once
+
+#include "engine/gpu/convolution.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap::gpu {
+
+struct Chain {
+  struct Link {
+    Convolution problem;
+    bool stored = true;  // its result is wanted; of the last one always
+  };
+  std::vector<Link> links;            // two or three, in order
+  std::optional<Convolution> branch;  // 1x1: makes the residual, which nothing else reads
+
+  // What a link is to the kernel. The wide one may have a residual.
+  const Link* head() const;
+  const Link& wide() const;
+  const Link* tail() const;
+  std::vector<const Convolution*> problems() const;  // links in order, then the branch
+  // As of Convolution.
+  std::string key() const;
+  std::string key_before_batch() const;
+  std::string key_behind_batch() const;
+
+ private:
+  size_t wide_index() const;
+};
+
+// Roles of the launch's buffers. chain_scale_bias: of each of problems() what role_scale_bias of convolution.h says, one after the other.
+// chain_added: the residual, or what the branch reads. chain_targets: of head, wide and tail.
+enum ChainRole : int { chain_source, chain_weights, chain_scale_bias, chain_added, chain_targets, chain_roles = chain_targets + 3 };
+
+struct ChainTile {
+  int teams = 2, blocks = 1;
+  int chunk_groups = 1;  // groups of the wide one's columns that are computed at a time
+  int source_stages = 2, added_stages = 4;
+};
+
+struct ChainVariant {
+  std::string name;  // as of ConvolutionVariant
+  Launch launch;
+  size_t packed_bytes = 0;
+  ChainTile tile;
+};
+
+// The likeliest to be quickest first; none where chip or shapes do not suit.
+std::vector<ChainVariant> chain_variants(const Chain& chain, const Chip& chip);
+// `weights`: by problems(), as ConvolutionVariant::pack takes them.
+std::vector<std::byte> packed_weights(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights);
+ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& chip);
+
+// What a chain becomes under a tile: where things lie in shared memory, in bytes.
+struct ChainPlan {
+  ChainTile tile;
+  bool plain = true;  // a tile is 64 pixels in a row; else rows of a padded picture
+  int padded_w = 0, region_rows = 0, row_regions = 0;
+  int64_t tiles = 0;
+  struct Source {  // of the first link, of the branch
+    int step_bytes = 128, steps = 1, taps = 1;
+    size_t piece_bytes = 0, box_bytes = 0;  // of a step
+    std::vector<uint32_t> box;              // of the copy engine
+  } source, branch;
+  struct Part {  // of problems()
+    int columns = 0, product_columns = 0;
+    size_t weights_at = 0, weight_bytes = 0;
+    int table = 0;  // in floats
+  };
+  std::vector<Part> parts;
+  size_t weight_bytes = 0, source_stage_bytes = 0, added_box_bytes = 0, added_stage_bytes = 0;
+  size_t teams_at = 0, tables_at = 0, barriers_at = 0, shared_bytes = 0;
+};
+// nullopt: it is none for the kernel.
+std::optional<ChainPlan> plan_of(const Chain& chain, const ChainTile& tile);
+std::string chain_text(const Chain& chain, const ChainPlan& plan);
+
+}  // namespace deepgap::gpu

@@ -199,7 +199,7 @@ TEST(EmulatedProducts, AreWrongWhereAStageIsFreedTooSoon) {
   const Convolution some = product_of(ComputeType::f16, 333, 520, 136);
   const auto wrong = run_all({{some, in_turns(1, 64), 2}}, [](std::string& text) {
     replace_once(text, "wait_for_products<1>();\n      if (k > 0) release(base, (position - 1) % stages, lane);",
-            "release(base, position % stages, lane);");
+                 "release(base, position % stages, lane);");
     replace_once(text, "wait_for_products<0>();\n    release(base, (position - 1) % stages, lane);", "wait_for_products<0>();");
   });
   EXPECT_NE(wrong.at(0), "");

@@ -15,7 +15,7 @@ Convolution layer(ComputeType compute, int64_t size, int64_t in, int64_t out, in
   p.batch = 256;
   if (compute == ComputeType::i8) p.source = p.epilogue.target = p.epilogue.residual = Element::u8;
   p.epilogue.steps.clear();
-  if (adds && compute == ComputeType::i8) p.epilogue.steps.push_back(EpilogueStep::rounded(0.25F, 128, Element::u8));
+  if (adds && compute == ComputeType::i8) p.epilogue.steps.push_back(EpilogueStep::rounded(0.3F, 128, Element::u8));
   if (adds) p.epilogue.steps.push_back(EpilogueStep::of(EpilogueStep::Kind::add));
   p.epilogue.steps.push_back(EpilogueStep::clamped(0, INFINITY));
   return p;

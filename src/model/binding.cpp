@@ -38,8 +38,19 @@ ValueId input_called(const Graph& graph, const std::string& name) {
   throw Error(ErrorKind::usage, unknown_name("input", name, names));
 }
 
+// An input of no known rank has the one that is given; what stays open of it can be the batch alone.
+void give_rank(Value& value, const std::vector<int64_t>& sizes) {
+  value.dims = Dims(sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != -1) continue;
+    if (i > 0)
+      throw Error(ErrorKind::usage, fmt::format("input '{}': size {} has to be a number, the file does not give it", value.name, i));
+    value.dims->front() = {1, batch_symbol};
+  }
+}
+
 void bind_input(Value& value, const std::vector<int64_t>& sizes) {
-  if (!value.dims) value.dims = Dims(sizes.size());
+  if (!value.dims) give_rank(value, sizes);
   if (value.dims->size() != sizes.size())
     throw Error(ErrorKind::usage, fmt::format("input '{}' has {} dimensions, not {}", value.name, value.dims->size(), sizes.size()));
   for (size_t i = 0; i < sizes.size(); ++i) {

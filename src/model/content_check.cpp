@@ -1,6 +1,7 @@
 #include "model/content_check.h"
 
 #include "model/graph_tools.h"
+#include "model/packed_weights.h"
 
 #include <deepgap/error.h>
 
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace deepgap {
@@ -29,13 +31,30 @@ struct Scaling {
   }
 };
 
+bool is_packed(const Tensor* constant) { return constant != nullptr && packed_content(*constant) != nullptr; }
+
+// Values whose type in the file has fewer bits, which stand here in a wider one, a float among them (packed_weights.h).
+std::set<ValueId> packed_values(const Graph& graph) {
+  static const std::set<std::string, std::less<>> moving{"Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Flatten"};
+  std::set<ValueId> packed;
+  for (const auto& [id, tensor] : graph.constants)
+    if (is_packed(&tensor)) packed.insert(id);
+  for (const Node& node : graph.nodes) {
+    if (!node.domain.empty() || node.inputs.empty()) continue;
+    const bool quantizes = node.op == "QuantizeLinear" && ((node.inputs.size() > 2 && packed.contains(node.inputs[2])) ||
+                                                           widened_type_of(attribute_int(node, "output_dtype", 0)));
+    if (quantizes || (moving.contains(node.op) && packed.contains(node.inputs[0]))) packed.insert(node.outputs[0]);
+  }
+  return packed;
+}
+
 bool is_levels(DataType type) {
   return type == DataType::u8 || type == DataType::i8 || type == DataType::u16 || type == DataType::i16 || type == DataType::i32;
 }
 
 void check_scale(const Scaling& at) {
   const Tensor* scale = at.constant(1);
-  if (scale == nullptr) return;
+  if (scale == nullptr || is_packed(scale)) return;  // powers of two
   if (scale->shape.size() > 1 && attribute_int(at.node, "block_size", 0) == 0)
     at.fail(fmt::format("its scale has {} dimensions; it is one value, or one for each slice of the axis", scale->shape.size()));
   if (scale->type != DataType::f32) return;
@@ -55,7 +74,8 @@ void check_scale(const Scaling& at) {
 void check_zero_point(const Scaling& at) {
   if (!at.has(2)) return;
   const DataType type = at.type(2);
-  if (!is_levels(type)) at.fail(fmt::format("the zero point is {}, which cannot hold quantized levels", name_of(type)));
+  if (!is_levels(type) && !is_packed(at.constant(2)))
+    at.fail(fmt::format("the zero point is {}, which cannot hold quantized levels", name_of(type)));
   if (at.node.op == "QuantizeLinear") {
     if (type == DataType::i32) at.fail("the zero point is int32, to which nothing is quantized");
   } else if (type != at.type(0)) {
@@ -72,9 +92,9 @@ void check_zero_point(const Scaling& at) {
   }
 }
 
-void check_types(const Scaling& at) {
+void check_types(const Scaling& at, const std::set<ValueId>& packed) {
   if (at.node.inputs.size() < 2 || !at.has(0) || !at.has(1)) at.fail("it needs an input and a scale");
-  if (at.node.op == "DequantizeLinear" && !is_levels(at.type(0))) {
+  if (at.node.op == "DequantizeLinear" && !is_levels(at.type(0)) && !packed.contains(at.node.inputs[0])) {
     at.fail(fmt::format("its input is {}, which cannot hold quantized levels", name_of(at.type(0))));
   }
   const DataType scale = at.type(1);
@@ -122,10 +142,11 @@ std::optional<size_t> first_nan(const Tensor& tensor) {
 }  // namespace
 
 void check_scaling(const Graph& graph) {
+  const std::set<ValueId> packed = packed_values(graph);
   for (const Node& node : graph.nodes) {
     if (!node.domain.empty() || (node.op != "QuantizeLinear" && node.op != "DequantizeLinear")) continue;
     const Scaling at{graph, node};
-    check_types(at);
+    check_types(at, packed);
     check_scale(at);
     check_zero_point(at);
   }

@@ -4,6 +4,7 @@
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
 #include "model/item_counts.h"
+#include "model/packed_weights.h"
 
 #include <deepgap/batching.h>
 #include <deepgap/error.h>
@@ -82,6 +83,7 @@ int64_t macs_of(const Graph& graph, const Node& node) {
 
 int64_t flop_of(const Graph& graph, const Node& node, int64_t macs) {
   if (macs > 0) return times(2, macs, node);
+  if (!node.domain.empty()) return elements(graph, node.outputs[0]);  // by whatever name
   if (views().count(node.op) != 0 || moves().count(node.op) != 0) return 0;
   if (reduces(node.op) && !node.inputs.empty()) return elements(graph, node.inputs[0]);
   if (node.op == "MaxPool" || node.op == "AveragePool" || node.op == "LpPool")
@@ -164,7 +166,7 @@ bool may_be_weight(const Tensor& tensor) {
 }
 
 void count_weights(const Graph& graph, GraphSummary& summary) {
-  for (const auto& [id, tensor] : graph.constants) summary.weight_bytes += static_cast<int64_t>(tensor.bytes());
+  for (const auto& [id, tensor] : graph.constants) summary.weight_bytes += static_cast<int64_t>(stored_bytes(tensor));
   for (const ValueId id : parameter_constants(graph)) summary.parameters += element_count(graph.constants.at(id).shape);
 }
 

@@ -1,3 +1,4 @@
+#include "base/file_kind.h"
 #include "model/onnx_tensor.h"
 
 #include <deepgap/error.h>
@@ -7,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <span>
 
 namespace deepgap {
 namespace {
@@ -34,6 +37,14 @@ std::string resolve(const std::string& folder, const std::string& location) {
   return target.string();
 }
 
+// A file that is too short is often another one in its place.
+[[noreturn]] void fail_short(const std::string& location, int descriptor, const std::string& cause) {
+  std::array<std::byte, 64> first{};
+  const ssize_t count = ::pread(descriptor, first.data(), first.size(), 0);
+  const std::string kind = count > 0 ? other_file_kind(std::span(first).first(static_cast<size_t>(count))) : "";
+  fail(location, kind.empty() ? cause : fmt::format("{}; it {}", cause, kind));
+}
+
 }  // namespace
 
 const ExternalData::File& ExternalData::open(const std::string& location) {
@@ -53,7 +64,7 @@ void ExternalData::read(const std::string& location, int64_t offset, Tensor& ten
   const File& file = open(location);
   const auto bytes = static_cast<int64_t>(element_count(tensor.shape)) * static_cast<int64_t>(byte_size(tensor.type));
   if (offset < 0 || offset > file.size || bytes > file.size - offset)
-    fail(location, fmt::format("{} bytes at offset {} are needed, the file has {}", bytes, offset, file.size));
+    fail_short(location, file.descriptor.get(), fmt::format("{} bytes at offset {} are needed, the file has {}", bytes, offset, file.size));
   tensor = make_tensor(tensor.type, tensor.shape);
   auto* to = const_cast<std::byte*>(tensor.data.get());
   for (int64_t done = 0; done < bytes;) {

@@ -1,6 +1,7 @@
 // What makes a model another model: operators, attributes, wiring, types, sizes and weights; not the names of nodes or of the graph.
 #include "base/hash.h"
 #include "model/graph_tools.h"
+#include "model/packed_weights.h"
 
 namespace deepgap {
 namespace {
@@ -14,6 +15,8 @@ void add_tensor(Hasher& hasher, const Tensor& tensor) {
   add_list_size(hasher, tensor.shape.size());
   for (const int64_t size : tensor.shape) hasher.add_value(size);
   hasher.add_value(static_cast<uint8_t>(tensor.data != nullptr));
+  // The same numbers in fewer bits are another network to an engine.
+  if (const PackedContent* packed = packed_content(tensor)) hasher.add_value(packed->onnx_type);
   if (tensor.data != nullptr) hasher.add(std::span(tensor.data.get(), tensor.bytes()));
 }
 

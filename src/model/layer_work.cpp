@@ -16,6 +16,8 @@ constexpr size_t no_layer = SIZE_MAX;
 
 bool is_half(const std::string& precision) { return precision == "bf16" || precision == "fp16" || precision == "mixed"; }
 
+bool is_dequantize(const Node& node) { return node.domain.empty() && node.op == "DequantizeLinear"; }
+
 using Names = std::map<std::string, size_t, std::less<>>;
 
 // The longest node name first, part after part; a part that is no node's name is passed over.
@@ -51,7 +53,7 @@ class Flow {
   std::optional<size_t> maker(ValueId id) const { return id == no_value ? std::nullopt : makers_[static_cast<size_t>(id)]; }
 
   bool is_quantized(const Node& node) const {
-    const auto dequantized = [&](ValueId id) { return maker(id) && graph_.nodes[*maker(id)].op == "DequantizeLinear"; };
+    const auto dequantized = [&](ValueId id) { return maker(id) && is_dequantize(graph_.nodes[*maker(id)]); };
     if (node.op.starts_with("QLinear") || node.op.ends_with("Integer")) return true;
     return node.inputs.size() > 1 && dequantized(node.inputs[0]) && dequantized(node.inputs[1]);
   }
@@ -81,7 +83,7 @@ class Flow {
  private:
   size_t element_bytes(ValueId id, DataType type) const {
     const auto size_of = [&](ValueId other) { return byte_size(graph_.values[static_cast<size_t>(other)].type); };
-    if (maker(id) && graph_.nodes[*maker(id)].op == "DequantizeLinear") return size_of(graph_.nodes[*maker(id)].inputs[0]);
+    if (maker(id) && is_dequantize(graph_.nodes[*maker(id)])) return size_of(graph_.nodes[*maker(id)].inputs[0]);
     const auto quantizes = [&](size_t reader) { return graph_.nodes[reader].op == "QuantizeLinear"; };
     if (!readers(id).empty() && !is_output(id) && std::all_of(readers(id).begin(), readers(id).end(), quantizes))
       return size_of(graph_.nodes[readers(id).front()].outputs[0]);

@@ -1,5 +1,7 @@
 #include "model/model_source.h"
 
+#include "base/file.h"
+#include "base/file_kind.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "model/content_check.h"
@@ -54,18 +56,6 @@ class LoadedModel : public Model {
   mutable std::string onnx_;
 };
 
-// A file of another format, there or not.
-std::string other_format(const std::string& name) {
-  const std::string ending = fs::path(name).extension().string();
-  for (const char* torch : {".pt", ".pth", ".pt2"}) {
-    if (ending == torch) return "torch.onnx.export writes it as ONNX, or give the network and --axis package=FILE (docs/engines.md)";
-  }
-  for (const char* other : {".pb", ".tflite", ".h5", ".keras", ".xml", ".engine", ".plan", ".trt", ".safetensors", ".gguf"}) {
-    if (ending == other) return "its framework's exporter writes it as ONNX";
-  }
-  return "";
-}
-
 // Without weights, and with the sizes the request gives.
 Graph zoo_graph(const ModelRequest& request) {
   ZooOptions options;
@@ -73,7 +63,7 @@ Graph zoo_graph(const ModelRequest& request) {
   if (model == nullptr) {
     const std::string why = why_not_in_zoo(request.name);
     if (!why.empty()) throw Error(ErrorKind::refused, why);
-    if (const std::string what = other_format(request.name); !what.empty())
+    if (const std::string what = other_framework(request.name); !what.empty())
       throw Error(ErrorKind::usage, fmt::format("'{}' is neither a network of the zoo nor an ONNX file: {}", request.name, what));
     const std::string base = request.name.substr(0, request.name.find(':'));
     throw Error(ErrorKind::usage, unknown_name("model", base, zoo_names()));
@@ -103,9 +93,10 @@ Graph onnx_graph(const std::string& path) {
   try {
     return read_onnx(path);
   } catch (const Error& error) {
-    const std::string what = other_format(path);
+    const std::string what = other_framework(path);
     std::error_code ignored;
-    if (error.kind() != ErrorKind::input || what.empty() || !fs::exists(path, ignored)) throw;
+    if (error.kind() != ErrorKind::input || what.empty() || !fs::is_regular_file(path, ignored)) throw;
+    if (!other_file_kind(map_file(path).bytes()).empty()) throw;  // which the message says
     throw Error(ErrorKind::input, fmt::format("{}; if it is not an ONNX file, {}", error.what(), what));
   }
 }
@@ -188,7 +179,7 @@ std::vector<TensorInfo> inputs_of(const Graph& graph) {
 
 std::string open_sizes_of(const std::vector<TensorInfo>& inputs, const std::string& name, const std::string& flag) {
   for (const TensorInfo& input : inputs) {
-    if (!input.dims) continue;
+    if (!input.dims) return fmt::format("{}: input '{}' has no shape, not even a rank; give its sizes, as {} does", name, input.name, flag);
     const auto open = std::find_if(input.dims->begin(), input.dims->end(), is_open);
     if (open == input.dims->end()) continue;
     return fmt::format("{}: input '{}', dimension {} ('{}') is open; give the sizes, as {} does", name, input.name,
@@ -200,7 +191,7 @@ std::string open_sizes_of(const std::vector<TensorInfo>& inputs, const std::stri
 std::string open_sizes_of(const Graph& graph, const std::string& name) {
   const std::vector<TensorInfo> inputs = inputs_of(graph);
   const bool none = std::none_of(inputs.begin(), inputs.end(), [](const TensorInfo& input) {
-    return input.dims && std::any_of(input.dims->begin(), input.dims->end(), is_open);
+    return !input.dims || std::any_of(input.dims->begin(), input.dims->end(), is_open);
   });
   return none ? "" : open_sizes_of(inputs, name, suggested_shape_flag(graph));
 }
@@ -257,6 +248,15 @@ Graph without_costly_weights(const ModelRequest& request) {
   return is_model_file(request.name) ? file_graph(request) : sized(zoo_graph(request), request);
 }
 
+// Without the contents of what shape inference does not look into.
+std::shared_ptr<const Graph> shapes_of(const Graph& graph) {
+  constexpr int64_t most_elements = 4096;
+  auto shapes = std::make_shared<Graph>(graph);
+  for (auto& [id, constant] : shapes->constants)
+    if (element_count(constant.shape) > most_elements) constant.data.reset();
+  return shapes;
+}
+
 }  // namespace
 
 NetworkWork network_work_of(const ModelRequest& request) {
@@ -274,12 +274,25 @@ StepWork step_work_of(ModelRequest request, const TrainSettings& settings) {
 
 ModelOutline outline_model(const ModelRequest& request) {
   const Graph graph = without_costly_weights(request);
-  ModelOutline outline{summarize(graph), steering_inputs(graph), open_sizes_of(graph, request.name)};
+  ModelOutline outline{summarize(graph), steering_inputs(graph), open_sizes_of(graph, request.name), nullptr};
   outline.summary.name = request.name;
+  if (is_model_file(request.name)) outline.shapes = shapes_of(graph);
   return outline;
 }
 
-ModelOutline outline_of(const Model& model) { return {model.summary(), steering_inputs(model.graph()), ""}; }
+ModelOutline outline_of(const Model& model) {
+  return {model.summary(), steering_inputs(model.graph()), "", model.file().empty() ? nullptr : shapes_of(model.graph())};
+}
+
+std::string why_not_batch(const ModelOutline& outline, int64_t batch) {
+  if (outline.shapes == nullptr) return "";
+  try {
+    bind_symbols(*outline.shapes, {{batch_symbol, batch}});
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
 
 GraphSummary summarize_model(const ModelRequest& request) { return outline_model(request).summary; }
 

@@ -49,8 +49,12 @@ GraphSummary summarize_model(const ModelRequest& request);
 struct ModelOutline {
   GraphSummary summary;
   std::vector<SteeringInput> steering;
-  std::string open_sizes;  // what require_sizes() throws of it; empty: nothing
+  std::string open_sizes;               // what require_sizes() throws of it; empty: nothing
+  std::shared_ptr<const Graph> shapes;  // of a file, without the contents of weights; nullptr: of a network that takes any batch
 };
+// What contradicts itself in the network with this batch; "" where nothing does. A file may leave the batch open and have one written into
+// its nodes, such as a Reshape to [1,-1].
+std::string why_not_batch(const ModelOutline& outline, int64_t batch);
 ModelOutline outline_model(const ModelRequest& request);
 ModelOutline outline_of(const Model& model);
 // Likewise, kernel by kernel. Throws Error{usage} where sizes other than the batch are open.

@@ -2,6 +2,7 @@
 #include "model/checked.h"
 #include "model/graph_tools.h"
 #include "model/onnx_parts.h"
+#include "model/operator_arity.h"
 
 #include <deepgap/error.h>
 
@@ -32,7 +33,7 @@ class Assembler {
   bool add_if_constant(NodePart& part);
   ValueId read(std::string_view name, const std::string& reader);
   std::string node_name(const NodePart& part, size_t position);
-  void name_first_outputs();
+  void name_left_out_outputs();
   void check_size(const ValuePart& part) const;
   void apply_hints();
 
@@ -155,6 +156,7 @@ void Assembler::add_nodes() {
     // What is left out at the end needs no place.
     while (!node.inputs.empty() && node.inputs.back() == no_value) node.inputs.pop_back();
     while (!node.outputs.empty() && node.outputs.back() == no_value) node.outputs.pop_back();
+    check_arity(node, state_.opset);
     graph_.nodes.push_back(std::move(node));
   }
 }
@@ -177,16 +179,18 @@ void Assembler::check_size(const ValuePart& part) const {
     fail(fmt::format("value '{}' claims to have more than {} elements", part.name, state_.limits.max_elements));
 }
 
-// A node's first output is there for passes and engines even where only later ones are read.
-void Assembler::name_first_outputs() {
+// What an operator always makes is there for passes and engines even where the file leaves it out.
+void Assembler::name_left_out_outputs() {
   std::unordered_set<std::string> made;
   for (Node& node : graph_.nodes) {
-    if (node.outputs.empty() || node.outputs[0] != no_value) continue;
-    const std::string base = node.name + ".output0";
-    std::string name = base;
-    for (int copy = 2; ids_.count(name) != 0 || !made.insert(name).second; ++copy) name = fmt::format("{}#{}", base, copy);
-    node.outputs[0] = static_cast<ValueId>(graph_.values.size());
-    graph_.values.push_back({name, DataType::f32, std::nullopt});
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] != no_value || !always_made(node, i, state_.opset)) continue;
+      const std::string base = fmt::format("{}.output{}", node.name, i);
+      std::string name = base;
+      for (int copy = 2; ids_.count(name) != 0 || !made.insert(name).second; ++copy) name = fmt::format("{}#{}", base, copy);
+      node.outputs[i] = static_cast<ValueId>(graph_.values.size());
+      graph_.values.push_back({name, DataType::f32, std::nullopt});
+    }
   }
 }
 
@@ -224,7 +228,8 @@ Graph Assembler::assemble() {
   add_node_outputs();
   add_nodes();
   add_outputs();
-  name_first_outputs();
+  name_left_out_outputs();
+  leave_out_unread_outputs(graph_);
   apply_hints();
   sort_nodes(graph_);
   return std::move(graph_);

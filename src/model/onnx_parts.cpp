@@ -32,7 +32,7 @@ struct AttributeFields {
   std::vector<float> numbers;
   std::vector<int64_t> integers;
   std::vector<std::string> texts;
-  bool refers = false;
+  std::string_view refers_to;  // an attribute of the function around it; empty: none
 };
 
 // The kind of content that a field of AttributeProto holds; 0: it holds none.
@@ -86,7 +86,7 @@ AttributeFields read_attribute(WireReader& reader) {
         fields.kind = reader.integer();
         break;
       case 21:
-        fields.refers = !reader.bytes().empty();
+        fields.refers_to = reader.text();
         break;
       default:
         read_content(reader, fields);
@@ -96,11 +96,10 @@ AttributeFields read_attribute(WireReader& reader) {
   if (fields.name.empty()) reader.fail("an attribute without a name");
   if (fields.kind < 0 || fields.kind >= static_cast<int64_t>(std::size(attribute_kinds)))
     reader.fail(fmt::format("attribute '{}' has type {}, which does not exist", fields.name, fields.kind));
-  if (fields.refers) reader.fail(fmt::format("attribute '{}' refers to a function's attribute, outside of a function", fields.name));
   return fields;
 }
 
-Attribute attribute_content(const WireReader& reader, AttributeFields& fields, ReadState& state, int depth) {
+Attribute attribute_content(const WireReader& reader, AttributeFields& fields, ReadState& state, int depth, FunctionScope* scope) {
   switch (fields.kind != 0 ? fields.kind : fields.seen_kind) {
     case 1:
       return fields.number;
@@ -113,7 +112,8 @@ Attribute attribute_content(const WireReader& reader, AttributeFields& fields, R
       return parse_tensor(reader.part(*fields.tensor), state.external, state.limits).tensor;
     case 5:
       if (!fields.graph) reader.fail(fmt::format("attribute '{}' should hold a graph", fields.name));
-      return std::make_shared<const Graph>(assemble_graph(parse_graph_parts(reader.part(*fields.graph), state, depth + 1), state, true));
+      return std::make_shared<const Graph>(
+          assemble_graph(parse_graph_parts(reader.part(*fields.graph), state, depth + 1, scope), state, true));
     case 6:
       return std::move(fields.numbers);
     case 7:
@@ -127,33 +127,55 @@ Attribute attribute_content(const WireReader& reader, AttributeFields& fields, R
   reader.fail(fmt::format("attribute '{}' of type {} is not supported", fields.name, attribute_kinds[kind]));
 }
 
-NodePart parse_node(WireReader reader, ReadState& state, int depth) {
-  NodePart node;
+using Attributes = std::map<std::string, Attribute>;
+
+// An attribute that refers to one of the function around it has its value, or is not there where the call does not give it.
+void add_attribute(WireReader message, Attributes& attributes, ReadState& state, int depth, FunctionScope* scope) {
+  AttributeFields fields = read_attribute(message);
+  const std::string name(fields.name);
+  if (attributes.count(name) != 0) message.fail(fmt::format("attribute '{}' is given twice", name));
+  if (fields.refers_to.empty()) {
+    attributes.emplace(name, attribute_content(message, fields, state, depth, scope));
+    return;
+  }
+  if (scope == nullptr) message.fail(fmt::format("attribute '{}' refers to a function's attribute, outside of a function", name));
+  if (const Attribute* given = scope->attribute(std::string(fields.refers_to))) attributes.emplace(name, *given);
+}
+
+std::string_view value_name(std::string_view name, FunctionScope* scope) { return scope == nullptr ? name : scope->value_name(name); }
+
+struct ParsedNode {
+  NodePart part;
+  std::string_view overload;
+};
+
+ParsedNode parse_node(WireReader reader, ReadState& state, int depth, FunctionScope* scope) {
+  ParsedNode parsed;
+  NodePart& node = parsed.part;
   while (reader.next()) {
     switch (reader.field()) {
       case 1:
         state.count_value();
-        node.inputs.push_back(reader.text());
+        node.inputs.push_back(value_name(reader.text(), scope));
         break;
       case 2:
         state.count_value();
-        node.outputs.push_back(reader.text());
+        node.outputs.push_back(value_name(reader.text(), scope));
         break;
       case 3:
-        node.name = reader.text();
+        node.name = scope == nullptr ? reader.text() : scope->node_name(reader.text());
         break;
       case 4:
         node.op = reader.text();
         break;
-      case 5: {
-        WireReader message = reader.message();
-        AttributeFields fields = read_attribute(message);
-        if (node.attributes.count(std::string(fields.name)) != 0) reader.fail(fmt::format("attribute '{}' is given twice", fields.name));
-        node.attributes.emplace(fields.name, attribute_content(message, fields, state, depth));
+      case 5:
+        add_attribute(reader.message(), node.attributes, state, depth, scope);
         break;
-      }
       case 7:
         node.domain = reader.text();
+        break;
+      case 8:
+        parsed.overload = reader.text();
         break;
       default:
         break;
@@ -161,7 +183,32 @@ NodePart parse_node(WireReader reader, ReadState& state, int depth) {
   }
   if (node.op.empty()) reader.fail(fmt::format("node '{}' has no operator", node.name));
   if (node.domain == "ai.onnx") node.domain = "";
-  return node;
+  return parsed;
+}
+
+void add_node(WireReader message, ReadState& state, int depth, FunctionScope* scope, std::vector<NodePart>& nodes);
+
+// The nodes of the function in place of its call.
+void inline_call(const NodePart& call, LocalFunction& function, ReadState& state, int depth, std::vector<NodePart>& nodes) {
+  Attributes attributes = call.attributes;
+  Attributes defaults;
+  for (const WireReader& attribute : function.defaults) add_attribute(attribute, defaults, state, depth, nullptr);
+  attributes.merge(defaults);
+  FunctionScope scope(state.functions, function, call.name, call.inputs, call.outputs, std::move(attributes));
+  for (const WireReader& message : function.nodes) add_node(message, state, depth, &scope, nodes);
+  for (const auto& [input, output] : scope.passed_through()) nodes.push_back({{}, "Identity", {}, {input}, {output}, {}});
+}
+
+void add_node(WireReader message, ReadState& state, int depth, FunctionScope* scope, std::vector<NodePart>& nodes) {
+  state.count_node();
+  ParsedNode parsed = parse_node(message, state, depth, scope);
+  NodePart& node = parsed.part;
+  if (LocalFunction* function = state.functions.find({node.domain, node.op, parsed.overload})) {
+    inline_call(node, *function, state, depth, nodes);
+    return;
+  }
+  if (scope != nullptr && node.domain.empty()) scope->require_same_operator(node.op, state.opset);
+  nodes.push_back(std::move(node));
 }
 
 Dim parse_dim(WireReader reader, std::string_view value_name, size_t axis) {
@@ -199,12 +246,12 @@ void parse_tensor_type(WireReader reader, ValuePart& value, bool strict) {
 }
 
 // `strict`: an input or output of a graph has to be a tensor. What the file says of inner values is only a hint.
-ValuePart parse_value(WireReader reader, ReadState& state, bool strict) {
+ValuePart parse_value(WireReader reader, ReadState& state, bool strict, FunctionScope* scope) {
   state.count_value();
   ValuePart value;
   std::optional<std::span<const std::byte>> type;
   while (reader.next()) {
-    if (reader.field() == 1) value.name = reader.text();
+    if (reader.field() == 1) value.name = value_name(reader.text(), scope);
     if (reader.field() == 2) type = reader.bytes();
   }
   if (!type) return value;
@@ -230,14 +277,13 @@ void ReadState::count_value() {
   if (++values > 4 * limits.max_values) throw Error(ErrorKind::input, fmt::format("more than {} values", limits.max_values));
 }
 
-GraphParts parse_graph_parts(WireReader reader, ReadState& state, int depth) {
+GraphParts parse_graph_parts(WireReader reader, ReadState& state, int depth, FunctionScope* scope) {
   if (depth >= state.limits.max_depth) reader.fail(fmt::format("subgraphs are nested deeper than {}", state.limits.max_depth));
   GraphParts parts;
   while (reader.next()) {
     switch (reader.field()) {
       case 1:
-        state.count_node();
-        parts.nodes.push_back(parse_node(reader.message(), state, depth));
+        add_node(reader.message(), state, depth, scope, parts.nodes);
         break;
       case 2:
         parts.name = reader.text();
@@ -245,15 +291,16 @@ GraphParts parse_graph_parts(WireReader reader, ReadState& state, int depth) {
       case 5:
         state.count_value();
         parts.initializers.push_back(parse_tensor(reader.message(), state.external, state.limits));
+        parts.initializers.back().name = value_name(parts.initializers.back().name, scope);
         break;
       case 11:
-        parts.inputs.push_back(parse_value(reader.message(), state, true));
+        parts.inputs.push_back(parse_value(reader.message(), state, true, scope));
         break;
       case 12:
-        parts.outputs.push_back(parse_value(reader.message(), state, true));
+        parts.outputs.push_back(parse_value(reader.message(), state, true, scope));
         break;
       case 13:
-        parts.inner.push_back(parse_value(reader.message(), state, false));
+        parts.inner.push_back(parse_value(reader.message(), state, false, scope));
         break;
       case 15:
         reader.fail("sparse initialisers are not supported");

@@ -2,6 +2,7 @@
 // reader only.
 #pragma once
 
+#include "model/onnx_functions.h"
 #include "model/onnx_tensor.h"
 
 #include <deepgap/graph.h>
@@ -19,6 +20,7 @@ namespace deepgap {
 struct ReadState {
   OnnxLimits limits;
   ExternalData external;
+  LocalFunctions functions = {};
   int opset = 0;
   int64_t nodes = 0;
   int64_t values = 0;
@@ -46,8 +48,9 @@ struct GraphParts {
   std::vector<ValuePart> inputs, outputs, inner;
 };
 
-// Throw Error{input} without the path. `depth` counts the subgraphs around this one.
-GraphParts parse_graph_parts(WireReader message, ReadState& state, int depth);
+// Throw Error{input} without the path. `depth` counts the subgraphs around this one; `scope` is the call of a function that it lies in.
+// Calls of functions are inlined.
+GraphParts parse_graph_parts(WireReader message, ReadState& state, int depth, FunctionScope* scope = nullptr);
 // Names to ids, nodes in topological order, Constant nodes as constants. `outer` is whether a subgraph may read values of the graph around
 // it: such a value belongs to the subgraph's values, and nothing there makes it.
 Graph assemble_graph(GraphParts parts, ReadState& state, bool has_outer);

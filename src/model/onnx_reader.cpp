@@ -1,6 +1,7 @@
 #include "model/onnx_reader.h"
 
 #include "base/confine.h"
+#include "base/file_kind.h"
 #include "base/words.h"
 
 #include "model/checked.h"
@@ -17,7 +18,6 @@
 #include <filesystem>
 #include <memory>
 #include <new>
-#include <set>
 
 namespace deepgap {
 namespace {
@@ -30,6 +30,7 @@ struct ModelParts {
   std::optional<std::span<const std::byte>> graph;
   std::optional<int64_t> opset;
   bool other_domains = false;
+  std::vector<WireReader> functions;
 };
 
 void parse_opset_import(WireReader reader, ModelParts& parts) {
@@ -63,7 +64,8 @@ ModelParts parse_model_parts(WireReader reader) {
       case 20:
         throw Error(ErrorKind::input, "training information is not supported");
       case 25:
-        throw Error(ErrorKind::input, "model-local functions are not supported, inline them first");
+        parts.functions.push_back(reader.message());
+        break;
       default:
         break;
     }
@@ -92,32 +94,10 @@ void name_batch(Graph& graph) {
   }
 }
 
-std::set<ValueId> read_values(const Graph& graph) {
-  std::set<ValueId> read(graph.outputs.begin(), graph.outputs.end());
-  std::set<std::string> captured;
-  for (const Node& node : graph.nodes) {
-    read.insert(node.inputs.begin(), node.inputs.end());
-    for (const auto& [name, attribute] : node.attributes)
-      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute)) captured.merge(captured_names(**body));
-  }
-  for (size_t id = 0; id < graph.values.size() && !captured.empty(); ++id)
-    if (captured.contains(graph.values[id].name)) read.insert(static_cast<ValueId>(id));
-  return read;
-}
-
-// Exporters name Dropout's mask and MaxPool's indices though nothing reads them, and an engine may not make them.
-void leave_out_unread(Graph& graph) {
-  const std::set<ValueId> read = read_values(graph);
-  for (Node& node : graph.nodes) {
-    if (!node.domain.empty() || (node.op != "Dropout" && node.op != "MaxPool")) continue;
-    while (node.outputs.size() > 1 && !read.contains(node.outputs.back())) node.outputs.pop_back();
-  }
-}
-
 void check_inputs(const Graph& graph, const OnnxLimits& limits) {
   for (const ValueId id : graph.inputs) {
     const Value& value = graph.values[id];
-    if (!value.dims) throw Error(ErrorKind::input, fmt::format("input '{}' has no shape, not even a rank", value.name));
+    if (!value.dims) continue;  // --shape or a dataset gives it
     Shape shape;
     for (const Dim& dim : *value.dims) shape.push_back(dim.size);
     if (!checked_elements(shape, limits.max_elements))
@@ -127,15 +107,16 @@ void check_inputs(const Graph& graph, const OnnxLimits& limits) {
 
 Graph parse_checked(std::span<const std::byte> bytes, const std::string& folder, const OnnxLimits& limits) {
   if (bytes.size() > INT_MAX) throw Error(ErrorKind::input, too_large);
+  if (const std::string kind = other_file_kind(bytes); !kind.empty()) throw Error(ErrorKind::input, "it " + kind);
   const WireReader reader(bytes, bytes.data());
   const ModelParts parts = parse_model_parts(reader);
   ReadState state{limits, ExternalData(folder)};
   state.opset = static_cast<int>(*parts.opset);
+  for (const WireReader& function : parts.functions) state.functions.add(function);
   Graph graph = assemble_graph(parse_graph_parts(reader.part(*parts.graph), state, 0), state, false);
   check_inputs(graph, limits);
   name_batch(graph);
   if (graph.opset == 6) raise_opset_6(graph);
-  leave_out_unread(graph);
   expand_quantized_operators(graph);
   infer_shapes(graph);
   validate(graph);

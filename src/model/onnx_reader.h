@@ -20,8 +20,9 @@ struct OnnxLimits {
 };
 
 // Throws Error{input}: "PATH: cause (node, tensor or offset)". External data must lie inside the model's folder, links resolved.
-// The result is valid (graph.h), with a value for every node's first output, one made up where the file leaves it out; shapes inferred with
-// the first dimension of inputs as batch_symbol where the file leaves it open.
+// The result is valid (graph.h), and each node of ONNX's own operators has the inputs and outputs of its definition (operator_arity.h),
+// with a value made up for a node's first output and others that are always made where the file leaves them out; shapes inferred with the
+// first dimension of inputs as batch_symbol where the file leaves it open.
 Graph read_onnx(const std::string& path, const OnnxLimits& limits = {});
 Graph parse_onnx(std::span<const std::byte> bytes, const std::string& name, const std::string& folder, const OnnxLimits& limits = {});
 // One TensorProto (a .pb of the ONNX test layout).

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "model/checked.h"
 #include "model/onnx_types.h"
+#include "model/packed_weights.h"
 
 #include <deepgap/error.h>
 
@@ -170,16 +171,37 @@ void fill_raw(const TensorFields& fields, int64_t bytes, Tensor& tensor) {
   if (bytes > 0) std::memcpy(const_cast<std::byte*>(tensor.data.get()), fields.raw->data(), fields.raw->size());
 }
 
+// As they lie in the file: one byte in each whole number of the typed field.
+std::vector<std::byte> packed_elements(const TensorFields& fields, int64_t bytes, ExternalData& external) {
+  if (fields.is_external) {
+    Tensor content{DataType::u8, {bytes}, nullptr};
+    fill_external(fields, bytes, external, content);
+    return {content.data.get(), content.data.get() + content.bytes()};
+  }
+  if (fields.raw) {
+    check_count(fields, fields.raw->size(), bytes, "bytes");
+    return {fields.raw->begin(), fields.raw->end()};
+  }
+  check_count(fields, fields.int32s.size(), bytes, "bytes");
+  std::vector<std::byte> content;
+  content.reserve(fields.int32s.size());
+  for (const int64_t one : fields.int32s) content.push_back(static_cast<std::byte>(one & 255));
+  return content;
+}
+
 }  // namespace
 
 NamedTensor parse_tensor(WireReader message, ExternalData& external, const OnnxLimits& limits) {
   const TensorFields fields = read_fields(message);
-  const auto type = data_type_of(fields.type);
+  const auto packed = widened_type_of(fields.type);
+  const auto type = packed ? packed : data_type_of(fields.type);
   if (!type || fields.has_strings) fail(fields, fmt::format("element type {} is not supported", onnx_type_name(fields.type)));
   if (fields.has_segment) fail(fields, "tensors in segments are not supported");
   const auto elements = checked_elements(fields.dims, limits.max_elements);
   if (!elements)
     fail(fields, fmt::format("shape [{}] is negative or has more than {} elements", fmt::join(fields.dims, ","), limits.max_elements));
+  if (packed)
+    return {fields.name, unpack({fields.type, packed_elements(fields, packed_bytes(fields.type, *elements), external)}, fields.dims)};
   const int64_t bytes = *elements * static_cast<int64_t>(byte_size(*type));
   NamedTensor result{fields.name, Tensor{*type, fields.dims, nullptr}};
   if (fields.is_external) {

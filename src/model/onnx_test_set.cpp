@@ -79,10 +79,10 @@ std::string dims_text(const Dims& dims) {
 
 void require_fit(const Value& input, const TestTensor& given) {
   const Shape& shape = given.tensor.shape;
-  if (given.tensor.type == input.type && input.dims && fits(*input.dims, shape)) return;
+  if (given.tensor.type == input.type && (!input.dims || fits(*input.dims, shape))) return;
   throw Error(ErrorKind::input,
               fmt::format("{} holds {} [{}], input '{}' takes {} {}", given.file, name_of(given.tensor.type), fmt::join(shape, ","),
-                          input.name, name_of(input.type), input.dims ? dims_text(*input.dims) : "of no known rank"));
+                          input.name, name_of(input.type), input.dims ? dims_text(*input.dims) : "of any shape"));
 }
 
 // Whether all tensors hold the same number of samples, at least one, along the open batch.

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "model/graph_tools.h"
 #include "model/onnx_types.h"
+#include "model/packed_weights.h"
 #include "model/wire.h"
 
 #include <deepgap/error.h>
@@ -29,6 +30,8 @@ struct Message {
 };
 
 std::string_view raw_bytes(const Tensor& tensor, const std::string& name) {
+  if (const PackedContent* packed = packed_content(tensor))
+    return {reinterpret_cast<const char*>(packed->bytes.data()), packed->bytes.size()};
   const size_t size = tensor.bytes();
   if (size > 0 && tensor.data == nullptr) throw Error(ErrorKind::internal, fmt::format("cannot write '{}': it has no data yet", name));
   return {reinterpret_cast<const char*>(tensor.data.get()), size};
@@ -39,7 +42,8 @@ void append_tensor(std::string& out, uint32_t field, const Tensor& tensor, const
   const std::string_view raw = raw_bytes(tensor, name);
   Message head;
   for (const int64_t size : tensor.shape) head.writer.integer(1, size);
-  head.writer.integer(2, onnx_type_of(tensor.type));
+  const PackedContent* packed = packed_content(tensor);
+  head.writer.integer(2, packed != nullptr ? packed->onnx_type : onnx_type_of(tensor.type));
   if (!name.empty()) head.writer.bytes(8, name);
   head.writer.header(9, raw.size());
   WireWriter(out).header(field, head.bytes.size() + raw.size());

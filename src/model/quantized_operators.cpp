@@ -1,6 +1,7 @@
 #include "model/quantized_operators.h"
 
 #include "model/graph_tools.h"
+#include "model/node_body.h"
 
 #include <deepgap/error.h>
 
@@ -36,7 +37,10 @@ class Expander {
   }
   const Node& node() const { return node_; }
   bool has(size_t input) const { return input < node_.inputs.size() && node_.inputs[input] != no_value; }
-  ValueId input(size_t i) const { return node_.inputs[i]; }
+  ValueId input(size_t i) const {
+    if (!has(i)) fail_node(node_, fmt::format("input {} is missing", i));
+    return node_.inputs[i];
+  }
 
   // The numbers that integers stand for, where the three are inputs one after the other. Several scales lie along `axis`.
   ValueId numbers(size_t first, int64_t axis = 0) {

@@ -1,6 +1,7 @@
 // Products of matrices, reductions, normalisations over an axis, quantization.
 #include "model/graph_tools.h"
 #include "model/onnx_types.h"
+#include "model/packed_weights.h"
 #include "model/shape_rules.h"
 
 #include <fmt/format.h>
@@ -118,7 +119,7 @@ void quantize_linear(ShapeContext& context) {
   check_scales(context);
   DataType type = DataType::u8;
   if (const int64_t asked = attribute_int(context.node(), "output_dtype", 0); asked != 0) {
-    const auto known = data_type_of(asked);
+    const auto wide = widened_type_of(asked), known = wide ? wide : data_type_of(asked);
     if (!known) context.fail(fmt::format("output_dtype {} is not supported", onnx_type_name(asked)));
     type = *known;
   }

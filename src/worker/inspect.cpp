@@ -160,7 +160,7 @@ class Inspection {
     result.macs_per_item = model.macs_per_item;
     result.flop_per_item = model.flop_per_item;
     result.bytes_per_item = model.bytes_per_item;
-    judge(point, backend, model, options, *scenario, result);
+    judge(point, backend, *outline, options, *scenario, result);
     return result;
   }
 
@@ -263,9 +263,22 @@ class Inspection {
     return found->second;
   }
 
+  // A batch that is written into the network's nodes.
+  Support node_support(const Point& point, const ModelOutline& outline, const DispatchOptions& options) {
+    if (batching_of(outline.summary.inputs).kind != Batching::Kind::open) return {};
+    for (const int64_t batch : batch_sizes(point, options)) {
+      const auto [why, is_new] = contradictions_.try_emplace({loaded_model_key(point), batch});
+      if (is_new) why->second = why_not_batch(outline, batch);
+      if (!why->second.empty())
+        return {false, fmt::format("{} does not take batch {}, its nodes are made for another one: {}", point.model, batch, why->second)};
+    }
+    return {};
+  }
+
   // Whether it can run; if not, who says so.
-  void judge(const Point& point, InspectedBackend& backend, const GraphSummary& model, const PointOptions& options,
+  void judge(const Point& point, InspectedBackend& backend, const ModelOutline& outline, const PointOptions& options,
              const Scenario& scenario, InspectedPoint& result) {
+    const GraphSummary& model = outline.summary;
     const auto refuses = [&](const std::string& by, const Support& support) {
       if (support.ok) return false;
       result.supported = false;
@@ -275,8 +288,9 @@ class Inspection {
     };
     if (!backend.plugin) return void(refuses(point.backend, {false, backend.reason}));
     if (refuses(point.backend, clock_support(point)) || refuses(point.backend, placement_support(point, backend)) ||
-        refuses("deepgap", batch_support(point, model, options.dispatch)) || refuses("deepgap", scenario_support(point, model, scenario)) ||
-        refuses("deepgap", spread_support(point, options.dispatch)))
+        refuses("deepgap", batch_support(point, model, options.dispatch)) ||
+        refuses("deepgap", node_support(point, outline, options.dispatch)) ||
+        refuses("deepgap", scenario_support(point, model, scenario)) || refuses("deepgap", spread_support(point, options.dispatch)))
       return;
     about_to_({fmt::format("backend {}", point.backend), point.backend});
     const Backend& engine = backend.plugin->backend();
@@ -291,8 +305,9 @@ class Inspection {
   const std::vector<int> cpus_ = allowed_cpus();
   std::map<std::string, InspectedBackend> backends_;
   std::map<LoadedModelKey, ModelOutline> models_;
-  std::map<std::tuple<DatasetKey, LoadedModelKey, bool>, size_t> datasets_;  // their sizes
-  std::map<std::pair<std::string, std::string>, std::string> contents_;      // by dataset and labels
+  std::map<std::pair<LoadedModelKey, int64_t>, std::string> contradictions_;  // by batch; "" where there is none
+  std::map<std::tuple<DatasetKey, LoadedModelKey, bool>, size_t> datasets_;   // their sizes
+  std::map<std::pair<std::string, std::string>, std::string> contents_;       // by dataset and labels
 };
 
 InspectedPoint inspect_or_blame(Inspection& inspection, const Point& point, size_t number) {

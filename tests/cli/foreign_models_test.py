@@ -8,7 +8,8 @@ import sys
 import tempfile
 import unittest
 
-from onnx_file import BOOL, FLOAT, INT64, STRING, block, external, graph, model, node, number, raw, tensor, value
+from onnx_file import (BOOL, FLOAT, INT64, STRING, Reference, block, external, function, graph, model, node, number, packed, rankless, raw,
+                       tensor, value)
 
 PROGRAM = sys.argv.pop(1)
 CACHE = "build/test-cache"
@@ -165,7 +166,98 @@ class Habits(Folder):
         self.agrees(DETECTOR, "--shape", "x:Nx3x320x320", "--dataset", "pictures", "--against", "onnxruntime", backends=ours)
 
 
+    def test_functions_of_the_file(self):
+        """As PyTorch's exporters write them: a function calls another, and hands its attributes on."""
+        scale = function("Scale", "X", "Y", [node("LeakyRelu", "X", "l", alpha=Reference("slope")), node("Neg", "l", "Y")], "mine", "slope")
+        block_of_two = function("Block", "X B", "Y", [node("Scale", "X", "t", domain="mine", slope=0.5), node("Add", "t B", "Y")], "mine")
+        nodes = [node("Block", "x b", "h", "first", domain="mine"), node("Block", "h b", "y", domain="mine")]
+        net = graph(nodes, [value("x", ["batch", 4])], [value("y")], [tensor([1.0, 2.0, 3.0, 4.0], [4], name="b")])
+        path = self.file(model(net, functions=[scale, block_of_two], domains=["mine"]))
+        self.agrees(path)
+
+    def test_weights_of_four_bits_in_blocks(self):
+        nodes = [node("DequantizeLinear", "w s", "dw", axis=0, block_size=16), node("MatMul", "x dw", "y")]
+        weights = packed("w", [32, 6], 22, bytes(range(7, 7 + 96)))
+        net = graph(nodes, [value("x", ["batch", 32])], [value("y")], [weights, tensor([0.1], [2, 6], name="s")])
+        path = self.file(model(net, opset=21, ir_version=10))
+        self.agrees(path, backends=[one for one in ENGINES if one in ("native", "libtorch", "onnxruntime")])
+
+    def test_weights_of_eight_bit_floats(self):
+        nodes = [node("DequantizeLinear", "w s", "dw"), node("MatMul", "x dw", "y")]
+        weights = packed("w", [4, 2], 17, bytes([0x38, 0xb8, 0x40, 0x30, 0x01, 0x7e, 0x00, 0x45]))
+        net = graph(nodes, [value("x", ["batch", 4])], [value("y")], [weights, tensor([0.5], [], name="s")])
+        self.agrees(self.file(model(net, opset=19, ir_version=9)), backends=[one for one in ENGINES if one in ("native", "libtorch", "onnxruntime")])
+
+    def test_an_input_without_a_rank(self):
+        path = self.file(model(graph([node("Relu", "x", "y")], [rankless("x")], [value("y")])))
+        self.agrees(path, "--shape", "x:Nx3x4")
+        self.one_line(run("check", path), 2, "input 'x' has no shape, not even a rank", "--shape=x:")
+        self.one_line(run("check", path, "--shape", "x:3xNx4"), 2, "input 'x'")
+        tensors = [("input_0.pb", tensor([1.0, -2.0], [2])), ("output_0.pb", tensor([1.0, 0.0], [2]))]
+        for name, content in tensors:
+            (self.folder / name).write_bytes(content)
+        self.agrees(path, "--against", self.folder)
+
+
 class Wrong(Folder):
+    def test_inputs_and_outputs_that_an_operator_does_not_have(self):
+        cases = [(node("LayerNormalization", "x", "y", "ln"), 17, "it has 1 input, expected 2 to 3"),
+                 (node("QLinearConv", "", "y", "conv"), 10, "it has 0 inputs, expected 8 to 9"),
+                 (node("NegativeLogLikelihoodLoss", "x x", "y more", "loss"), 17, "it has 2 outputs, expected 1"),
+                 (node("BatchNormalization", "x x x x x", "y mean var", "bn"), 15, "output 1 ('mean') is made in training only")]
+        for one, opset, words in cases:
+            content = model(graph([one, node("Neg", "mean" if "mean" in words else "y", "z")], [picture()], [value("z")]), opset=opset)
+            path = self.file(content)
+            for command in (("models", path), ("check", path, "--backend", "native", "--samples", 1)):
+                self.one_line(run(*command), 2, words)
+
+    def test_statistics_of_constants(self):
+        """A BatchNormalization of constants with the outputs of training, which nothing makes."""
+        numbers = [tensor([1.5], [2, 3, 4, 4], name="c")] + [tensor([0.5], [3], name=name) for name in "sbmv"]
+        nodes = [node("BatchNormalization", "c s b m v", "y mean var", "bn")]
+        outputs = [value(name) for name in ("y", "mean", "var")]
+        self.one_line(run("check", self.file(model(graph(nodes, [], outputs, numbers), opset=15)), "--backend", "native"), 2, "training only")
+        trains = [node("BatchNormalization", "c s b m v", "y mean var", "bn", training_mode=1)]
+        path = self.file(model(graph(trains, [], outputs, numbers), opset=15), "trains.onnx")
+        self.assertEqual(run("check", path, "--backend", "native").returncode, 0)
+        if "libtorch" in ENGINES:
+            self.assertIn(run("check", path, "--backend", "libtorch").returncode, (0, 1))
+
+    def test_functions_that_never_end(self):
+        calls = [function(a, "X", "Y", [node(b, "X", "Y", domain="mine")], "mine") for a, b in (("A", "B"), ("B", "A"))]
+        content = model(graph([node("A", "x", "y", domain="mine")], [picture()], [value("y")]), functions=calls, domains=["mine"])
+        self.one_line(run("check", self.file(content)), 2, "function 'A': it calls itself")
+
+    def test_files_of_other_kinds(self):
+        kinds = {"pointer.onnx": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", "git lfs pull"),
+                 "net.onnx.gz": (b"\x1f\x8b\x08" + bytes(20), "gzip -d"), "net.ort": (b"\x20\0\0\0ORTM" + bytes(9), "ORT format"),
+                 "page.onnx": (b"<!DOCTYPE html><html></html>", "HTML page"), "net.tflite": (b"\x1c\0\0\0TFL3" + bytes(9), "TensorFlow Lite"),
+                 "w.safetensors": (b"\x02" + bytes(7) + b'{"' + bytes(9), "safetensors"), "empty.onnx": (b"", "is empty"),
+                 "net.pt": (b"PK\x03\x04" + bytes(22) + b"\x10\0\0\0archive/data.pkl" + bytes(9), "PyTorch archive")}
+        for name, (content, words) in kinds.items():
+            path = self.file(content, name)
+            for command in (("run", "-m", path, "-e", "native", "--quick", "--store", self.folder / "s.db"), ("check", path), ("models", path)):
+                self.one_line(run(*command), 2, name, words)
+
+    def test_a_batch_written_into_the_nodes(self):
+        """The input's batch is open and a Reshape fixes it: every engine's record says the same."""
+        nodes = [node("Reshape", "x one", "r", "flat"), node("Gemm", "r w", "y", "last")]
+        numbers = [tensor([1, 12], [2], INT64, "one"), tensor([0.1], [12, 2], name="w")]
+        path, store = self.file(model(graph(nodes, [value("x", ["batch", 3, 4])], [value("y")], numbers))), self.folder / "store.db"
+        run("run", "-m", path, "-e", ",".join(ENGINES), "-b", "1,4", "-n", 3, "--repeats", 1, "--cache", self.folder, "--store", store, "-q")
+        rows = [row for row in json.loads(run("export", store, "--format", "json").stdout)]
+        self.assertEqual(len(rows), 2 * len(ENGINES))
+        for row in rows:
+            self.assertEqual(row["outcome"], "ok" if row["batch"] == 1 else "refused", row)
+            if row["batch"] == 4:
+                self.assertIn("does not take batch 4", row["reason"])
+                self.assertIn("'flat'", row["reason"])
+
+    def test_weights_beside_the_model_that_are_a_pointer(self):
+        (self.folder / "weights.bin").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 48\n")
+        net = graph([node("Conv", "x w", "y")], [picture()], [value("y")], [external("w", [40, 3, 1, 1], "weights.bin", 480)])
+        self.one_line(run("check", self.file(model(net))), 2, "'weights.bin'", "git lfs pull")
+
     def broken(self, content, *words):
         self.one_line(run("check", self.file(content)), 2, "file.onnx", *words)
 

@@ -37,11 +37,21 @@ def tensor(values, shape=None, kind=FLOAT, name=""):
     return head + (block(8, name) if name else b"") + block(9, raw(kind, values))
 
 
+def packed(name, shape, kind, content):
+    """TensorProto of a type that has elements of less than a byte, or floats of one: bytes as they lie in the file."""
+    return b"".join(number(1, size) for size in shape) + number(2, kind) + block(8, name) + block(9, content)
+
+
 def external(name, shape, location, length):
     """TensorProto of floats whose bytes lie in a file beside the model."""
     entries = {"location": location, "offset": "0", "length": str(length)}
     head = b"".join(number(1, size) for size in shape) + number(2, FLOAT) + block(8, name)
     return head + b"".join(block(13, block(1, key) + block(2, value)) for key, value in entries.items()) + number(14, 1)
+
+
+def rankless(name, kind=FLOAT):
+    """ValueInfoProto of a tensor whose shape the file does not give."""
+    return block(1, name) + block(2, block(1, number(1, kind)))
 
 
 def value(name, shape=None, kind=FLOAT):
@@ -52,6 +62,13 @@ def value(name, shape=None, kind=FLOAT):
     return block(1, name) + block(2, block(1, number(1, kind) + block(2, dims)))
 
 
+class Reference:
+    """To an attribute of the function around a node, a float."""
+
+    def __init__(self, name):
+        self.name = name
+
+
 def attribute(name, content):
     if isinstance(content, int):
         body = number(3, content) + number(20, 2)
@@ -59,6 +76,8 @@ def attribute(name, content):
         body = varint(2 << 3 | 5) + struct.pack("<f", content) + number(20, 1)
     elif isinstance(content, str):
         body = block(4, content) + number(20, 3)
+    elif isinstance(content, Reference):
+        body = block(21, content.name) + number(20, 1)
     elif isinstance(content, list):
         body = b"".join(number(8, item) for item in content) + number(20, 7)
     else:
@@ -79,9 +98,16 @@ def graph(nodes, inputs, outputs, initialisers=()):
             b"".join(block(11, one) for one in inputs) + b"".join(block(12, one) for one in outputs))
 
 
-def model(content, opset=17, ir_version=8, domains=()):
+def function(name, inputs, outputs, nodes, domain, attributes="", opset=17):
+    """FunctionProto: an operator that the file defines itself."""
+    texts = lambda field, text: b"".join(block(field, one) for one in text.split())
+    return (block(1, name) + texts(4, inputs) + texts(5, outputs) + texts(6, attributes) + b"".join(block(7, one) for one in nodes) +
+            block(9, number(2, opset)) + block(10, domain))
+
+
+def model(content, opset=17, ir_version=8, domains=(), functions=()):
     others = b"".join(block(8, block(1, domain) + number(2, 1)) for domain in domains)
-    return number(1, ir_version) + block(7, content) + block(8, number(2, opset)) + others
+    return (number(1, ir_version) + block(7, content) + block(8, number(2, opset)) + others + b"".join(block(25, one) for one in functions))
 
 
 def relu_model(size, op="Relu"):

@@ -50,4 +50,8 @@ std::vector<OperatorCase> moving_cases();       // indices, scattering, padding,
 std::vector<OperatorCase> edge_cases();         // the same where sizes are 1 or 0, or there are no dimensions
 std::vector<OperatorCase> resizing_cases();     // Resize, Upsample, GridSample
 
+// A case's network with constants in place of its inputs, once for every set of outputs that the operator may have: those it has
+// always, and more and more of the others, also with one left out before the last. Something beside it varies: x [N,2] -> Relu.
+std::vector<Graph> constant_variants(const OperatorCase& one);
+
 }  // namespace deepgap::conformance

@@ -142,6 +142,7 @@ class Changes {
     collect(model, Message::model, messages);
     const auto [message, fields] = one_of(messages);
     if (fields->empty()) return;
+    if (message == Message::node && below(3) == 0) return change_arity(*fields, messages);
     if (below(5) == 0) return arrange(*fields);
     change_field(message, fields->at(below(fields->size())), messages);
   }
@@ -180,6 +181,25 @@ class Changes {
         return;
       default:
         std::swap(fields[at], fields[to]);
+    }
+  }
+
+  // A node with an input or output more, with one left out by "", or cut off behind one.
+  void change_arity(Fields& node, const std::vector<std::pair<Message, Fields*>>& messages) {
+    const auto number = static_cast<uint32_t>(1 + below(2));  // inputs or outputs
+    std::vector<size_t> places;
+    for (size_t i = 0; i < node.size(); ++i)
+      if (node[i].number == number && node[i].type == 2) places.push_back(i);
+    const size_t choice = below(3);
+    if (choice == 0 || places.empty()) {
+      const std::string name = number == 1 ? a_name(messages) : "more" + std::to_string(below(1000));
+      node.insert(node.begin() + static_cast<std::ptrdiff_t>(places.empty() ? 0 : places.back() + 1),
+                  {.number = number, .type = 2, .bytes = name});
+    } else if (choice == 1) {
+      node[one_of(places)].bytes.clear();
+    } else {
+      const size_t first = one_of(places);
+      for (size_t i = places.size(); i-- > 0 && places[i] >= first;) node.erase(node.begin() + static_cast<std::ptrdiff_t>(places[i]));
     }
   }
 

@@ -11,10 +11,10 @@ constexpr int deepest = 12;
 std::optional<Message> message_of(Message parent, uint32_t field) {
   using enum Message;
   static const std::map<std::pair<Message, uint32_t>, Message> parts{
-      {{model, 7}, graph},      {{model, 8}, opset},      {{graph, 1}, node},        {{graph, 5}, tensor},
-      {{graph, 11}, value},     {{graph, 12}, value},     {{graph, 13}, value},      {{node, 5}, attribute},
-      {{attribute, 5}, tensor}, {{attribute, 6}, graph},  {{attribute, 10}, tensor}, {{attribute, 11}, graph},
-      {{value, 2}, type},       {{type, 1}, tensor_type}, {{tensor_type, 2}, shape}, {{shape, 1}, dim},
+      {{model, 7}, graph},         {{model, 8}, opset},      {{graph, 1}, node},       {{graph, 5}, tensor},      {{graph, 11}, value},
+      {{graph, 12}, value},        {{graph, 13}, value},     {{node, 5}, attribute},   {{attribute, 5}, tensor},  {{attribute, 6}, graph},
+      {{attribute, 10}, tensor},   {{attribute, 11}, graph}, {{model, 25}, function},  {{function, 7}, node},     {{function, 9}, opset},
+      {{function, 11}, attribute}, {{value, 2}, type},       {{type, 1}, tensor_type}, {{tensor_type, 2}, shape}, {{shape, 1}, dim},
   };
   const auto found = parts.find({parent, field});
   if (found == parts.end()) return std::nullopt;

@@ -10,7 +10,7 @@
 
 namespace deepgap::fuzz {
 
-enum class Message { model, graph, node, attribute, tensor, value, type, tensor_type, shape, dim, opset };
+enum class Message { model, graph, node, attribute, tensor, value, type, tensor_type, shape, dim, opset, function };
 
 struct WireField {
   uint32_t number = 0;

@@ -6,6 +6,7 @@
 namespace deepgap {
 
 void optimize_unbound(Graph& graph, const FusionRules& rules) {
+  fold_packed_weights(graph);
   require_handled_quantization(graph);
   remove_identities(graph);
   fold_constants(graph, true);

@@ -3,6 +3,7 @@
 #include "engine/passes/edit.h"
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
+#include "model/packed_weights.h"
 
 #include <deepgap/error.h>
 
@@ -36,6 +37,24 @@ std::optional<std::vector<int32_t>> zero_points_of(const Tensor& tensor) {
 bool is_quantize(const Node& node) { return is_onnx_op(node, "QuantizeLinear"); }
 bool is_dequantize(const Node& node) { return is_onnx_op(node, "DequantizeLinear"); }
 
+namespace {
+
+// To integers of 4 bits or floats of 8, which stand in wider types here (model/packed_weights.h).
+bool quantizes_to_few_bits(const Graph& graph, const Node& node) {
+  if (!is_quantize(node)) return false;
+  const Tensor* zero = node.inputs.size() > 2 ? constant_of(graph, node.inputs[2]) : nullptr;
+  return (zero != nullptr && packed_content(*zero) != nullptr) || widened_type_of(attribute_int(node, "output_dtype", 0));
+}
+
+// Weights that native does not compute with as they are: blocks with a scale each, and what stands in a wider type than int8.
+bool is_for_folding(const Graph& graph, const Node& node) {
+  if (!is_dequantize(node)) return false;
+  const Tensor* weights = constant_of(graph, node.inputs[0]);
+  return weights != nullptr && (attribute_int(node, "block_size", 0) != 0 || weights->type == DataType::f32);
+}
+
+}  // namespace
+
 void require_handled_quantization(const Graph& graph) {
   const auto type_of = [&](ValueId id) { return graph.values[static_cast<size_t>(id)].type; };
   for (const Node& node : graph.nodes) {
@@ -45,6 +64,7 @@ void require_handled_quantization(const Graph& graph) {
     };
     const DataType scale = type_of(node.inputs[1]), numbers = type_of(is_quantize(node) ? node.inputs[0] : node.outputs[0]);
     if (attribute_int(node, "block_size", 0) != 0) refuse("scales of blocks are");
+    if (quantizes_to_few_bits(graph, node)) refuse("levels of fewer than 8 bits or of floats are");
     if (scale != DataType::f32) refuse(fmt::format("a scale of {} is", name_of(scale)));
     if (numbers != DataType::f32) refuse(fmt::format("numbers of {} are", name_of(numbers)));
   }
@@ -76,11 +96,15 @@ std::optional<Quantization> quantization_of(const Graph& graph, const Node& node
   return result;
 }
 
-void fold_dequantized(Graph& graph) {
+namespace {
+
+// Of those nodes whose inputs are all constants.
+template <typename Predicate>
+void fold_where(Graph& graph, Predicate concerns) {
   std::vector<bool> erase(graph.nodes.size(), false);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (!is_dequantize(node)) continue;
+    if (!concerns(node)) continue;
     std::vector<Tensor> inputs;
     for (ValueId id : node.inputs) {
       const Tensor* tensor = id == no_value ? nullptr : constant_of(graph, id);
@@ -92,6 +116,14 @@ void fold_dequantized(Graph& graph) {
     erase[i] = true;
   }
   erase_nodes(graph, erase);
+}
+
+}  // namespace
+
+void fold_dequantized(Graph& graph) { fold_where(graph, is_dequantize); }
+
+void fold_packed_weights(Graph& graph) {
+  fold_where(graph, [&](const Node& node) { return is_for_folding(graph, node); });
 }
 
 }  // namespace deepgap

@@ -41,5 +41,7 @@ void move_quantization(Graph& graph);
 void fuse_quantized(Graph& graph, const FusionRules& rules = {});
 // Evaluates the DequantizeLinear nodes of constants that are left.
 void fold_dequantized(Graph& graph);
+// Likewise of weights alone that cannot stay integers: those with a scale for each block, and floats of 8 bits.
+void fold_packed_weights(Graph& graph);
 
 }  // namespace deepgap

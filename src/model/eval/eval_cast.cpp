@@ -2,10 +2,12 @@
 #include "model/eval/element_types.h"
 #include "model/eval/widened.h"
 #include "model/onnx_types.h"
+#include "model/packed_weights.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
+#include <type_traits>
 
 namespace deepgap {
 
@@ -64,6 +66,12 @@ void set_axis(const Call& call, Scaling& scaling) {
                                 : "the scale does not have one value per slice of the axis");
 }
 
+// Floats are those of 8 bits and fewer, widened.
+template <typename F>
+void with_level(const Call& call, DataType type, F f) {
+  type == DataType::f32 ? f(float{}) : with_integer(call, type, f);
+}
+
 Scaling scaling_of(const Call& call) {
   const Tensor& scale = call.input(1);
   call.expect(scale, DataType::f32);
@@ -73,7 +81,7 @@ Scaling scaling_of(const Call& call) {
   const Tensor& zeros = call.input(2);
   if (product_of(zeros.shape) != product_of(scale.shape)) call.fail("scale and zero point differ in size");
   scaling.zero_type = zeros.type;
-  with_integer(call, zeros.type, [&]<typename T>(T) {
+  with_level(call, zeros.type, [&]<typename T>(T) {
     for (const T zero : zeros.as<T>()) scaling.zeros.push_back(static_cast<int64_t>(zero));
   });
   return scaling;
@@ -92,11 +100,33 @@ Tensor quantize_as(const Tensor& x, const Scaling& scaling, DataType type) {
   return y;
 }
 
+// The ONNX type that a node quantizes to, where it is one of few bits (packed_weights.h); 0: another.
+int64_t packed_target(const Call& call) {
+  const PackedContent* zero = call.has(2) ? packed_content(call.input(2)) : nullptr;
+  if (zero != nullptr) return zero->onnx_type;
+  const int64_t asked = call.int_of("output_dtype", 0);
+  return widened_type_of(asked) ? asked : 0;
+}
+
+// To values of a type of few bits, which stand in a wider one.
+Tensor quantize_packed(const Call& call, const Tensor& x, const Scaling& scaling, int64_t target) {
+  if (call.int_of("saturate", 1) == 0) call.refuse("saturate=0 is not handled here");
+  Tensor y = make_tensor(DataType::f32, x.shape);
+  const bool whole = widened_type_of(target) != DataType::f32;
+  for (size_t i = 0; i < x.as<float>().size(); ++i) {
+    const size_t which = scaling.at(i);
+    const float level = x.as<float>()[i] / scaling.scale[which];
+    writable<float>(y)[i] = nearest_value(target, (whole ? std::nearbyint(level) : level) + static_cast<float>(scaling.zero(which)));
+  }
+  return converted(y, *widened_type_of(target));
+}
+
 // Numbers and scales of 16 bits come as float32 (widened.h), whole ones are made so.
 std::vector<Tensor> quantize_linear(const Call& call) {
   const Tensor x = call.input(0).type == DataType::i32 ? converted(call.input(0), DataType::f32) : call.input(0);
   call.expect(x, DataType::f32);
   const Scaling scaling = scaling_of(call);
+  if (const int64_t target = packed_target(call); target != 0) return {quantize_packed(call, x, scaling, target)};
   const int64_t asked = call.int_of("output_dtype", 0);
   const DataType type = call.has(2) ? scaling.zero_type : asked != 0 ? type_of_number(call, asked) : DataType::u8;
   switch (type) {
@@ -123,12 +153,15 @@ std::vector<Tensor> dequantize_linear(const Call& call) {
   if (call.has(2) && scaling.zero_type != x.type) call.fail("input and zero point are of different types");
   Tensor y = make_tensor(DataType::f32, x.shape);
   const auto to = writable<float>(y);
-  with_integer(call, x.type, [&]<typename T>(T) {
+  with_level(call, x.type, [&]<typename T>(T) {
     if constexpr (sizeof(T) == 8) call.refuse(fmt::format("{} is not handled here", name_of(x.type)));
     const auto from = x.as<T>();
     for (size_t i = 0; i < from.size(); ++i) {
       const size_t which = scaling.at(i);
-      to[i] = static_cast<float>(static_cast<int64_t>(from[i]) - scaling.zero(which)) * scaling.scale[which];
+      if constexpr (std::is_floating_point_v<T>)
+        to[i] = (from[i] - static_cast<float>(scaling.zero(which))) * scaling.scale[which];
+      else
+        to[i] = static_cast<float>(static_cast<int64_t>(from[i]) - scaling.zero(which)) * scaling.scale[which];
     }
   });
   const int64_t asked = call.int_of("output_dtype", 0);

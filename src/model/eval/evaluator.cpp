@@ -119,7 +119,7 @@ std::vector<Tensor> evaluate_in(const Graph& graph, std::span<const Tensor> inpu
     }
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] == no_value) continue;
-      if (k >= results.size())
+      if (k >= results.size() || results[k].data == nullptr)
         throw Error(ErrorKind::refused,
                     fmt::format("node '{}' ({}): the reference interpreter does not compute output {}", node.name, node.op, k));
       if (observer) observer(node.outputs[k], results[k]);

@@ -2,6 +2,7 @@
 
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
+#include "model/packed_weights.h"
 #include "model/random_numbers.h"
 
 #include <deepgap/error.h>
@@ -22,6 +23,8 @@ bool has_body(const Node& node) {
 
 bool is_quantized_constant(const Graph& graph, const Node& node) {
   if (node.op != "DequantizeLinear" || !node.domain.empty()) return false;
+  const Tensor* content = constant_of(graph, node.inputs.at(0));
+  if (content != nullptr && packed_content(*content) != nullptr) return true;
   const DataType type = graph.values[static_cast<size_t>(node.inputs.at(0))].type;
   return type == DataType::i8 || type == DataType::u8;
 }
@@ -66,6 +69,13 @@ bool small_enough(const Graph& graph, const Node& node, std::span<const Tensor> 
   return true;
 }
 
+// A value that something reads has to be made by somebody: a node with an output more than the evaluator makes is an engine's matter.
+bool makes_all(const Node& node, const std::vector<Tensor>& results) {
+  for (size_t k = 0; k < node.outputs.size(); ++k)
+    if (node.outputs[k] != no_value && (k >= results.size() || results[k].data == nullptr)) return false;
+  return true;
+}
+
 std::optional<std::vector<Tensor>> folded(const Graph& graph, const Node& node, const std::set<std::string>& known_operators,
                                           bool keep_quantized) {
   if (auto shape = from_shape(graph, node)) return std::vector<Tensor>{*shape};
@@ -80,7 +90,9 @@ std::optional<std::vector<Tensor>> folded(const Graph& graph, const Node& node, 
   }
   if (!small_enough(graph, node, inputs)) return std::nullopt;
   try {
-    return evaluate_node(graph, node, inputs);
+    std::vector<Tensor> results = evaluate_node(graph, node, inputs);
+    if (!makes_all(node, results)) return std::nullopt;
+    return results;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::refused) throw;
     return std::nullopt;  // a mode or a type that an engine may have
@@ -104,7 +116,7 @@ bool fold_once(Graph& graph, const std::set<std::string>& known_operators, bool 
       kept.push_back(std::move(node));
       continue;
     }
-    for (size_t k = 0; k < node.outputs.size() && k < results->size(); ++k)
+    for (size_t k = 0; k < node.outputs.size(); ++k)
       if (node.outputs[k] != no_value) set_constant(graph, node.outputs[k], (*results)[k]);
   }
   const bool any = kept.size() < graph.nodes.size();

@@ -2,6 +2,7 @@
 
 #include "base/confine.h"
 #include "base/file.h"
+#include "base/file_kind.h"
 #include "base/words.h"
 #include "model/checked.h"
 
@@ -157,7 +158,10 @@ std::map<std::string, Tensor> read_safetensors(const std::string& path) {
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))  // a pipe would block
     throw Error(ErrorKind::input, fmt::format("{}: it is not a regular file", path));
-  return parse_safetensors(map_file(path), path);
+  const MappedFile file = map_file(path);
+  if (const std::string kind = other_file_kind(file.bytes()); !kind.empty() && !is_safetensors_file(file.bytes()))
+    throw Error(ErrorKind::input, fmt::format("{}: it {}", path, kind));
+  return parse_safetensors(file, path);
 }
 
 void write_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,

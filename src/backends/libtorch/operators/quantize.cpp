@@ -2,6 +2,7 @@
 // are computed in double precision, where they are exact.
 #include "backends/libtorch/torch_operator.h"
 #include "backends/libtorch/torch_types.h"
+#include "model/packed_weights.h"
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/clamp.h>
@@ -43,6 +44,8 @@ Levels levels_of(const TorchCall& call, DataType type) {
 
 TorchStep quantize(const TorchCall& call) {
   if (call.node.attributes.contains("output_dtype")) call.refuse("output_dtype is not run");
+  if (call.has(2) && call.is_constant(2) && packed_content(call.constant(2)) != nullptr)
+    call.refuse("levels of fewer than 8 bits or of floats are not run");
   const DataType type = call.has(2) ? call.type(2) : DataType::u8;
   const Levels levels = levels_of(call, type);
   const auto shape = shape_of_scales(call);

@@ -1,0 +1,98 @@
+#include "base/file_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+namespace deepgap {
+namespace {
+
+constexpr const char* by_exporter = "its framework's exporter writes it as ONNX";
+constexpr const char* by_torch = "torch.onnx.export writes it as ONNX, or give the network and --axis package=FILE (docs/engines.md)";
+
+struct Kind {
+  size_t offset;  // of the mark
+  std::string_view mark;
+  std::string_view what;
+};
+using namespace std::string_view_literals;
+
+constexpr std::array kinds{
+    Kind{0, "version https://git-lfs.github.com/spec/"sv,
+         "is a Git LFS pointer in place of the file: run 'git lfs pull' in its repository"},
+    Kind{0, "\x1f\x8b"sv, "is compressed with gzip: decompress it with 'gzip -d'"},
+    Kind{0, "\x28\xb5\x2f\xfd"sv, "is compressed with zstd: decompress it with 'zstd -d'"},
+    Kind{0,
+         "\xfd"
+         "7zXZ\0"sv,
+         "is compressed with xz: decompress it with 'xz -d'"},
+    Kind{0, "BZh"sv, "is compressed with bzip2: decompress it with 'bzip2 -d'"},
+    Kind{4, "ORTM"sv, "is in the ORT format of ONNX Runtime: give the ONNX file that it was made from"},
+    Kind{4, "TFL3"sv, "is a TensorFlow Lite model: 'python -m tf2onnx.convert --tflite FILE --output model.onnx' writes it as ONNX"},
+    Kind{0, "GGUF"sv, "is a GGUF file of weights: export the network as ONNX"},
+    Kind{0, "\x89HDF\r\n"sv, "is an HDF5 file, such as Keras writes: tf2onnx writes the network as ONNX"},
+    Kind{0, "\x93NUMPY"sv, "is a NumPy array, not a network: give it as a dataset"},
+    Kind{0, "ftrt"sv, "is a TensorRT engine: give the ONNX file that it was built from"},
+    Kind{0, "ptrt"sv, "is a TensorRT engine: give the ONNX file that it was built from"},
+    Kind{0, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9"sv, "is a PyTorch file: torch.onnx.export writes the network as ONNX"},
+};
+
+std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+bool begins_with(std::string_view text, std::string_view lower_case) {
+  if (text.size() < lower_case.size()) return false;
+  return std::equal(lower_case.begin(), lower_case.end(), text.begin(),
+                    [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+}
+
+// A header of JSON behind its length.
+bool is_safetensors(std::string_view text) {
+  uint64_t length = 0;
+  if (text.size() < 10) return false;
+  std::memcpy(&length, text.data(), sizeof(length));
+  return length >= 2 && length <= text.size() - 8 && text.substr(8, 2) == "{\"";
+}
+
+// The first entry of a ZIP archive names it: PyTorch's all lie in one folder.
+std::string kind_of_archive(std::string_view text) {
+  uint16_t length = 0;
+  if (text.size() > 30) std::memcpy(&length, text.data() + 26, sizeof(length));
+  const std::string_view first = text.size() > 30 ? text.substr(30, length) : "";
+  for (const char* entry : {"/data.pkl", "/version", "/constants.pkl", "/.format_version", "/archive_format", "/byteorder"})
+    if (first.ends_with(entry)) return std::string("is a PyTorch archive: ") + by_torch;
+  return "is a ZIP archive: unpack it and give the ONNX file inside";
+}
+
+}  // namespace
+
+bool is_safetensors_file(std::span<const std::byte> bytes) { return is_safetensors(text_of(bytes)); }
+
+std::string other_file_kind(std::span<const std::byte> bytes) {
+  std::string_view text = text_of(bytes);
+  if (text.empty()) return "is empty";
+  for (const Kind& kind : kinds)
+    if (text.size() > kind.offset && text.substr(kind.offset).starts_with(kind.mark)) return std::string(kind.what);
+  if (text.starts_with("PK\x03\x04")) return kind_of_archive(text);
+  if (is_safetensors(text)) return "is a safetensors file, which holds weights without a network: give the network and --weights FILE";
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t\r\n")));
+  if (begins_with(text, "<!doctype html") || begins_with(text, "<html"))
+    return "is an HTML page, as a server answers in place of the file: download it again from its direct link";
+  if (begins_with(text, "<?xml")) return std::string("is an XML file: ") + by_exporter;
+  return "";
+}
+
+std::string other_framework(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  for (const char* torch : {".pt", ".pth", ".pt2"})
+    if (ending == torch) return by_torch;
+  for (const char* other : {".pb", ".tflite", ".h5", ".keras", ".xml", ".engine", ".plan", ".trt", ".safetensors", ".gguf", ".ort"})
+    if (ending == other) return by_exporter;
+  return "";
+}
+
+}  // namespace deepgap

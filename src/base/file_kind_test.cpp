@@ -1,0 +1,45 @@
+#include "base/file_kind.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace deepgap {
+namespace {
+
+using testing::HasSubstr;
+
+std::string kind_of(const std::string& bytes) { return other_file_kind(std::as_bytes(std::span(bytes))); }
+
+TEST(FileKind, IsNamedWithWhatToDo) {
+  EXPECT_THAT(kind_of("version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 2\n"), HasSubstr("git lfs pull"));
+  EXPECT_THAT(kind_of(std::string("\x1f\x8b\x08\x00", 4)), HasSubstr("gzip -d"));
+  EXPECT_THAT(kind_of(std::string("\x20\0\0\0ORTM", 8)), HasSubstr("ORT format"));
+  EXPECT_THAT(kind_of(std::string("\x1c\0\0\0TFL3", 8)), HasSubstr("TensorFlow Lite"));
+  EXPECT_THAT(kind_of(std::string("\x08\0\0\0\0\0\0\0{\"a\":{}}", 16)), HasSubstr("safetensors"));
+  EXPECT_THAT(kind_of("\xef\xbb\xbf\n <!DOCTYPE html>\n<html>"), HasSubstr("HTML page"));
+  EXPECT_THAT(kind_of("<HTML lang=en>"), HasSubstr("HTML page"));
+  EXPECT_EQ(kind_of(""), "is empty");
+}
+
+std::string archive(const std::string& first_entry) {
+  std::string header = "PK\x03\x04" + std::string(26, '\0');
+  header[26] = static_cast<char>(first_entry.size());
+  return header + first_entry + std::string(40, 'x');
+}
+
+TEST(FileKind, PyTorchsArchivesAreZipFiles) {
+  EXPECT_THAT(kind_of(archive("archive/data.pkl")), HasSubstr("PyTorch archive: torch.onnx.export"));
+  EXPECT_THAT(kind_of(archive("model.onnx")), HasSubstr("ZIP archive: unpack it"));
+  EXPECT_THAT(kind_of("PK\x03\x04"), HasSubstr("ZIP archive"));
+}
+
+TEST(FileKind, OnnxAndUnknownBytesAreNone) {
+  EXPECT_EQ(kind_of(std::string("\x08\x08\x12\x04test:\x10", 10)), "");
+  EXPECT_EQ(kind_of("something else"), "");
+  EXPECT_EQ(kind_of("{\"error\": \"not found\"}"), "");
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,34 @@
+// Element types of ONNX files that Tensor has none for: integers of 4 and 2 bits, floats of 8 and 4 bits. A constant of such a type is
+// widened to one that holds its values exactly, so that shapes, the plain evaluator and engines that take our Graph see numbers that they
+// know; what the file had goes with its bytes, and the writer puts it back, so that engines which read files get the file's own type. Pure;
+// any thread.
+#pragma once
+
+#include <deepgap/tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace deepgap {
+
+// Of an ONNX element type's number: int8, uint8 or float32. nullopt: a type that Tensor has, or one without numbers.
+std::optional<DataType> widened_type_of(int64_t onnx_type);
+// How many bytes `elements` take in the file.
+int64_t packed_bytes(int64_t onnx_type, int64_t elements);
+
+struct PackedContent {
+  int64_t onnx_type = 0;
+  std::vector<std::byte> bytes;
+};
+// REQUIRES: as many bytes as packed_bytes says.
+Tensor unpack(PackedContent content, Shape shape);
+// What a constant was in its file: nullptr where it has its own type there. Copies of a tensor share it.
+const PackedContent* packed_content(const Tensor& tensor);
+// How many bytes a constant takes in its file.
+size_t stored_bytes(const Tensor& tensor);
+
+// The value of the type that is nearest, ties to even; beyond the ends it is the end.
+float nearest_value(int64_t onnx_type, float value);
+
+}  // namespace deepgap

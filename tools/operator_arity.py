@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""The table of how many inputs and outputs each ONNX operator has, src/model/operator_arity.csv, from the `onnx` package's own definitions.
+
+    tools/operator_arity.py [src/model/operator_arity.csv]
+
+Prints the table; with a file named, writes it there. A row is an operator from one opset on. Its inputs and outputs are one letter each: x has to be
+there, ? may be left out, + stands for one or more, * for any number."""
+import pathlib
+import sys
+
+
+def letters(parameters):
+    kinds = {"Single": lambda one: "x", "Optional": lambda one: "?", "Variadic": lambda one: "*+"[one.min_arity]}
+    return "".join(kinds[one.option.name](one) for one in parameters)
+
+
+def table():
+    from onnx import defs  # here, so that the test can say that the package is missing
+    schemas = [one for one in defs.get_all_schemas_with_history() if one.domain == "" and not one.deprecated]
+    rows = [(one.name, one.since_version, letters(one.inputs), letters(one.outputs)) for one in schemas]
+    return "operator,opset,inputs,outputs\n" + "".join(f"{','.join(map(str, row))}\n" for row in sorted(rows))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        print(table(), end="")
+    else:
+        pathlib.Path(sys.argv[1]).write_text(table())

@@ -155,7 +155,7 @@ class Installed(unittest.TestCase):
         self.assertIn("version: 0.1.0", done.stderr)
 
     def test_pages_manual_and_headers_come_along(self):
-        for name in ("share/doc/deepgap/README.md", "share/doc/deepgap/docs/engines.md", "share/man/man1/deepgap.1", "include/deepgap/backend.h",
+        for name in ("share/doc/deepgap/README.md", "share/doc/deepgap/docs/reference/engines/index.md", "share/man/man1/deepgap.1", "include/deepgap/backend.h",
                      "share/bash-completion/completions/deepgap", "share/zsh/site-functions/_deepgap",
                      "share/deepgap/studies/quickstart.toml", "share/deepgap/LICENSE"):
             self.assertGreater((self.prefix / name).stat().st_size, 0, name)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The table engines x models x precisions of docs/engines.md, from a Store.
+"""The table engines x models x precisions of docs/reference/engines/index.md, from a Store.
 
     deepgap run studies/engines.toml --store engines.db
-    deepgap export engines.db --by point --format json | python3 tools/engines_table.py [docs/engines.md]
+    deepgap export engines.db --by point --format json | python3 tools/engines_table.py [docs/reference/engines/index.md]
 
 Prints the table; with a file named, puts it between that file's lines "<!-- engines table -->" and "<!-- end of engines table -->". A cell
 says at the largest batch measured that it ran, how far the outputs are from the FP32 reference (SQNR in dB, share of samples with the same

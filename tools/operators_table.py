@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The table operators x opsets x engines of docs/operators.md, from the conformance suite itself.
+"""The table operators x opsets x engines of docs/reference/operators.md, from the conformance suite itself.
 
-    tools/operators_table.py build/bin/deepgap_conformance [docs/operators.md]
+    tools/operators_table.py build/bin/deepgap_conformance [docs/reference/operators.md]
 
 Runs every engine through the suite's operator cases and says in which precisions each answered as the plain evaluator does. Prints the table;
 with a file named, puts it between that file's lines "<!-- operators table -->" and "<!-- end of operators table -->"."""

@@ -1,4 +1,4 @@
-// Record: everything about one repeat of one Point. docs/records.md describes how it is stored.
+// Record: everything about one repeat of one Point. docs/reference/database.md describes how it is stored.
 #pragma once
 
 #include <deepgap/clock.h>

@@ -6,7 +6,7 @@
 // can be undone, and threads made before keep what they had: call it first. For Linux on x86-64; what the kernel lacks is left out, and
 // told.
 //
-// Not for what loads engines: they compile, cache where they like, and talk to drivers (docs/security.md).
+// Not for what loads engines: they compile, cache where they like, and talk to drivers (docs/reference/security.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// `deepgap tag` and `deepgap note`: what is said of Records of a Store after they were measured (docs/records.md). They differ in the kind.
+// `deepgap tag` and `deepgap note`: what is said of Records of a Store after they were measured (docs/reference/database.md). They differ
+// in the kind.
 #pragma once
 
 #include "cli/command.h"

@@ -1,5 +1,5 @@
-// Labels: the class that each sample of a Dataset shows, out of the folders that files lie in or out of a file. docs/datasets.md has the
-// forms. Every error is an Error{input} that names file and line.
+// Labels: the class that each sample of a Dataset shows, out of the folders that files lie in or out of a file. docs/reference/datasets.md
+// has the forms. Every error is an Error{input} that names file and line.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Study: what a user asks for, from a TOML file and flags, and its Plan: every (Point, repeat) to measure. docs/studies.md has the format.
-// Plain values and pure functions; any thread.
+// Study: what a user asks for, from a TOML file and flags, and its Plan: every (Point, repeat) to measure. docs/reference/study-file.md has
+// the format. Plain values and pure functions; any thread.
 #pragma once
 
 #include <deepgap/record.h>

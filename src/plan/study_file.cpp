@@ -1,4 +1,4 @@
-// Reads a Study from TOML. docs/studies.md describes the format; every key it knows is in the two tables of this file.
+// Reads a Study from TOML. docs/reference/study-file.md describes the format; every key it knows is in the two tables of this file.
 #include "plan/point_fields.h"
 #include "plan/study.h"
 #include "plan/tenants.h"

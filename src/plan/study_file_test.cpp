@@ -226,10 +226,10 @@ TEST(StudyFile, TheStudiesInTheTreeAreSound) {
 }
 
 TEST(StudyFile, TheDocumentedExampleIsSound) {
-  const std::string page = read_text("docs/studies.md");
+  const std::string page = read_text("docs/reference/study-file.md");
   const std::string fence = "```toml\n";
   const size_t begin = page.find(fence) + fence.size();
-  const Study study = parse_study(page.substr(begin, page.find("```", begin) - begin), "docs/studies.md");
+  const Study study = parse_study(page.substr(begin, page.find("```", begin) - begin), "docs/reference/study-file.md");
   EXPECT_EQ(study.name, "my-study");
   const auto jobs = expand(study, 8);
   EXPECT_FALSE(jobs.empty());

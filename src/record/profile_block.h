@@ -1,4 +1,4 @@
-// A profile's JSON as a compressed block, as it rests in the Store; docs/records.md has the layout. Pure functions; any thread.
+// A profile's JSON as a compressed block, as it rests in the Store; docs/reference/database.md has the layout. Pure functions; any thread.
 #pragma once
 
 #include <string>

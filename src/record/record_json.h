@@ -1,7 +1,7 @@
-// Point and Record as JSON, and their names. The one place that knows how they are spelled in files. docs/records.md describes them.
-// Pure functions; any thread. Reading throws Error{input} "damaged ...: what is wrong"; keys it does not know are passed over, so that a
-// later version may add some. Text that is not UTF-8 (the end of a crashed engine's stderr) is written with U+FFFD for its bad bytes, so
-// that dump() of what is made here never throws.
+// Point and Record as JSON, and their names. The one place that knows how they are spelled in files. docs/reference/database.md describes
+// them. Pure functions; any thread. Reading throws Error{input} "damaged ...: what is wrong"; keys it does not know are passed over, so
+// that a later version may add some. Text that is not UTF-8 (the end of a crashed engine's stderr) is written with U+FFFD for its bad
+// bytes, so that dump() of what is made here never throws.
 #pragma once
 
 #include <deepgap/record.h>

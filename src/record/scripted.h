@@ -1,5 +1,5 @@
-// The Points of the Backend that computes nothing (docs/null-backend.md): they measure deepgap itself, and are no way to run a model, so
-// that none is ever recommended.
+// The Points of the Backend that computes nothing (docs/reference/engines/null.md): they measure deepgap itself, and are no way to run a
+// model, so that none is ever recommended.
 #pragma once
 
 #include <deepgap/point.h>

@@ -1,5 +1,5 @@
 // Timings and series as compressed blocks, on the wire and in the Store: delta + zigzag varint per column, then zstd with a checksum.
-// docs/records.md has the layout. Decoding checks every length: blocks may come from a damaged file.
+// docs/reference/database.md has the layout. Decoding checks every length: blocks may come from a damaged file.
 // Pure functions; any thread.
 #pragma once
 

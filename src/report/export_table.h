@@ -1,5 +1,5 @@
-// The rows that `deepgap export` writes: one a Record or one a Point, as CSV or JSON with the columns of docs/records.md. Rows are written
-// as they come, so that a large Store costs no memory. Used by src/cli/cmd_export.cpp; plain values, one thread.
+// The rows that `deepgap export` writes: one a Record or one a Point, as CSV or JSON with the columns of docs/reference/database.md. Rows
+// are written as they come, so that a large Store costs no memory. Used by src/cli/cmd_export.cpp; plain values, one thread.
 #pragma once
 
 #include "analysis/point_summary.h"

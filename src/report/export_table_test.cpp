@@ -70,7 +70,7 @@ TEST(ExportTable, TagsAndNotesAreColumns) {
 }
 
 TEST(ExportTable, EveryFixedColumnIsDocumented) {
-  const std::string page = read_text("docs/records.md");
+  const std::string page = read_text("docs/reference/database.md");
   for (const ExportColumn& column : export_columns({})) EXPECT_NE(page.find("`" + column.name + "`"), std::string::npos) << column.name;
 }
 

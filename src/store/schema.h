@@ -1,4 +1,4 @@
-// The tables of a Store as docs/records.md describes them, and how an older Store gets those of today. Only for src/store.
+// The tables of a Store as docs/reference/database.md describes them, and how an older Store gets those of today. Only for src/store.
 #pragma once
 
 #include "store/sqlite.h"

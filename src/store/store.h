@@ -1,4 +1,4 @@
-// Store: the SQLite file that Records go to (docs/records.md has the schema). One process writes, any number read.
+// Store: the SQLite file that Records go to (docs/reference/database.md has the schema). One process writes, any number read.
 //
 // Commits go to a write-ahead log that is synced each time: what append() returned for survives a kill of the process at any moment and,
 // where the disk keeps its promises, a power cut. A Store object is used by one thread at a time.

@@ -1,5 +1,5 @@
 // The machine as it matters to a measurement: CPU, caches, memory, topology, cgroup limits, kernel, microcode, governor, libraries.
-// docs/environment.md lists every key and its source.
+// docs/reference/environment.md lists every key and its source.
 #pragma once
 
 #include <deepgap/record.h>

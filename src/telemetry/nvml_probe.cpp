@@ -1,5 +1,5 @@
 // Probe `nvml`: the GPUs that are measured on, through NVIDIA's management library. A series' domain is its device as the Point names it:
-// "energy.cuda0" is the energy of cuda:0. docs/environment.md lists the series.
+// "energy.cuda0" is the energy of cuda:0. docs/reference/environment.md lists the series.
 #include "telemetry/nvml_probe.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// What the probe `nvml` reads of a GPU: one row a series. docs/environment.md has the same table for readers.
+// What the probe `nvml` reads of a GPU: one row a series. docs/reference/environment.md has the same table for readers.
 #pragma once
 
 #include "telemetry/nvml_api.h"

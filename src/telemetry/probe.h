@@ -1,5 +1,5 @@
-// Probe: a telemetry source read beside the run, for the worker's whole life. One file each, by registrar. docs/environment.md lists the
-// series.
+// Probe: a telemetry source read beside the run, for the worker's whole life. One file each, by registrar. docs/reference/environment.md
+// lists the series.
 #pragma once
 
 #include "base/registry.h"

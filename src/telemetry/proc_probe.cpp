@@ -1,6 +1,6 @@
-// Probe `proc`: what this process uses and what else the machine does, from getrusage, /proc and cpufreq. docs/environment.md lists the
-// series. CPU time of the process comes from getrusage (microseconds; /proc/self/stat counts 10 ms ticks), of the machine from /proc/stat
-// in ticks, summed over all CPUs. What others use is machine_busy minus cpu_time.
+// Probe `proc`: what this process uses and what else the machine does, from getrusage, /proc and cpufreq. docs/reference/environment.md
+// lists the series. CPU time of the process comes from getrusage (microseconds; /proc/self/stat counts 10 ms ticks), of the machine from
+// /proc/stat in ticks, summed over all CPUs. What others use is machine_busy minus cpu_time.
 #include "base/text.h"
 #include "telemetry/probe.h"
 #include "telemetry/proc_stat.h"

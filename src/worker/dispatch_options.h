@@ -1,4 +1,4 @@
-// How the queries of a Point are spread over Sessions: the options of the Dispatcher, as axes. docs/dispatcher.md describes them.
+// How the queries of a Point are spread over Sessions: the options of the Dispatcher, as axes. docs/reference/scenarios.md describes them.
 #pragma once
 
 #include "scenario/dispatcher.h"

@@ -1,4 +1,4 @@
-// What a Dispatcher did in the measured window, as a Record keeps it. docs/records.md names the keys.
+// What a Dispatcher did in the measured window, as a Record keeps it. docs/reference/database.md names the keys.
 #pragma once
 
 #include "scenario/dispatcher_log.h"

@@ -140,13 +140,13 @@ std::unique_ptr<Plugin> open_plugin(const std::string& name) {
 std::vector<AbsentBackend> absent_backends() {
   std::vector<AbsentBackend> absent{
       {"kserve", "not built: libcurl's headers were not there when this program was built"},
-      {"libtorch", "not built: torch was not there when this program was built; docs/engines.md says how to get it"},
+      {"libtorch", "not built: torch was not there when this program was built; docs/reference/engines/index.md says how to get it"},
       {"libtorch_cuda", "not built: no CUDA 13 runtime or no torch with CUDA was there when this program was built"},
-      {"openvino", "not built: OpenVINO was not there when this program was built; docs/engines.md says how to get it"},
+      {"openvino", "not built: OpenVINO was not there when this program was built; docs/reference/engines/index.md says how to get it"},
       {"tensorflow", "not planned: its graph mode is reproduced by the compiled graphs of the engines that are here"},
       {"tensorrt",
        "not a plug-in yet; ONNX Runtime has a provider for it: --backend onnxruntime --axis onnxruntime.provider=tensorrt "
-       "(docs/engines.md)"},
+       "(docs/reference/engines/index.md)"},
   };
   const std::vector<std::string> found = plugin_names();
   std::erase_if(absent, [&](const AbsentBackend& row) { return std::binary_search(found.begin(), found.end(), row.name); });

@@ -21,7 +21,7 @@ SMALL = "mobilenet_v2:image=32,width=0.25"
 
 
 def has_vnni():
-    """Without it OpenVINO's and ONNX Runtime's INT8 saturate sums of 16 bits (docs/engines.md): 7 to 18 dB, whatever file they are given."""
+    """Without it OpenVINO's and ONNX Runtime's INT8 saturate sums of 16 bits (docs/reference/engines/index.md): 7 to 18 dB, whatever file they are given."""
     flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
     return "avx512_vnni" in flags or "avx_vnni" in flags
 

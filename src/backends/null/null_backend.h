@@ -1,5 +1,5 @@
 // The null backend: no arithmetic. Its queries take scripted times on the run's Clock and fail as they are told, so that the harness, its
-// statistics and its handling of failures can be tested and timed without an engine. docs/null-backend.md lists the options.
+// statistics and its handling of failures can be tested and timed without an engine. docs/reference/engines/null.md lists the options.
 #pragma once
 
 #include <deepgap/backend.h>

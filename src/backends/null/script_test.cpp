@@ -138,7 +138,7 @@ TEST(NullScript, QuerySetsHoldBothEnds) {
 }
 
 TEST(NullScript, DefaultsAreThoseListedAndEveryOptionIsDocumented) {
-  const std::string page = read_text("docs/null-backend.md");
+  const std::string page = read_text("docs/reference/engines/null.md");
   std::map<std::string, std::string> defaults;
   for (const OptionInfo& option : null_script_options()) {
     if (!option.default_value.empty()) defaults[option.name] = option.default_value;

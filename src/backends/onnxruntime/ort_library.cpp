@@ -60,7 +60,7 @@ std::string find_ort_library() {
     tried.push_back(folder + "/onnxruntime");
     if (const auto found = library_in(tried.back())) return *found;
   }
-  refuse(fmt::format("no libonnxruntime.so in {}; set DEEPGAP_ONNXRUNTIME to one (docs/engines.md)", join(tried, ", ")));
+  refuse(fmt::format("no libonnxruntime.so in {}; set DEEPGAP_ONNXRUNTIME to one (docs/reference/engines/index.md)", join(tried, ", ")));
 }
 
 const OrtLibrary& OrtLibrary::instance() {

@@ -12,7 +12,8 @@ namespace deepgap {
 namespace {
 
 constexpr const char* by_exporter = "its framework's exporter writes it as ONNX";
-constexpr const char* by_torch = "torch.onnx.export writes it as ONNX, or give the network and --axis package=FILE (docs/engines.md)";
+constexpr const char* by_torch =
+    "torch.onnx.export writes it as ONNX, or give the network and --axis package=FILE (docs/reference/engines/index.md)";
 
 struct Kind {
   size_t offset;  // of the mark
@@ -22,8 +23,7 @@ struct Kind {
 using namespace std::string_view_literals;
 
 constexpr std::array kinds{
-    Kind{0, "version https://git-lfs.github.com/spec/"sv,
-         "is a Git LFS pointer in place of the file: run 'git lfs pull' in its repository"},
+    Kind{0, "version https://git-lfs.github.com/spec/"sv, "is a Git LFS pointer instead of the file: run 'git lfs pull' in its repository"},
     Kind{0, "\x1f\x8b"sv, "is compressed with gzip: decompress it with 'gzip -d'"},
     Kind{0, "\x28\xb5\x2f\xfd"sv, "is compressed with zstd: decompress it with 'zstd -d'"},
     Kind{0,
@@ -81,7 +81,7 @@ std::string other_file_kind(std::span<const std::byte> bytes) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t\r\n")));
   if (begins_with(text, "<!doctype html") || begins_with(text, "<html"))
-    return "is an HTML page, as a server answers in place of the file: download it again from its direct link";
+    return "is an HTML page, as a server answers instead of the file: download it again from its direct link";
   if (begins_with(text, "<?xml")) return std::string("is an XML file: ") + by_exporter;
   return "";
 }

@@ -164,9 +164,6 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
   return lines;
 }
 
-// Percentages as they were asked for: 2 %, 0.5 %.
-std::string format_margin(double margin) { return fmt::format("{:g} %", margin * 100); }
-
 // Of some of its points, which lie in it.
 std::vector<std::string> names_of(const std::vector<const PointChange*>& changes, const ResultsComparison& comparison) {
   const std::vector<std::string> rows = row_labels(comparison, labels_of(comparison));
@@ -280,7 +277,7 @@ ComparedStores compared_stores(const ResultsComparison& comparison, const Compar
 }
 
 std::string gate_text(const GateAnswer& gate, const ResultsComparison& comparison) {
-  const std::string head = fmt::format("gate (slower by more than {}): {}", format_margin(gate.margin), gate.result);
+  const std::string head = fmt::format("gate (slower by more than {}): {}", format_percent(gate.margin), gate.result);
   if (!gate.judged) return head + "\n";
   const GateResult& found = *gate.judged;
   const std::string all = fmt::format("of {}", count_of(static_cast<int64_t>(comparison.points.size()), "point", "points"));

@@ -246,7 +246,7 @@ TEST(Families, AUsersRulesComeFirst) {
   };
   EXPECT_THAT(refused("[[rule]]\nkernel = 'a'\n"), HasSubstr("mine.toml:1: a rule without a family"));
   EXPECT_THAT(refused("[[rule]]\nfamily = 'a'\n"), HasSubstr("needs kernel or op"));
-  EXPECT_THAT(refused("[[rule]]\nfamily = 'a'\nkernel = '('\n"), HasSubstr("mine.toml:3: kernel = '(' is no regular expression"));
+  EXPECT_THAT(refused("[[rule]]\nfamily = 'a'\nkernel = '('\n"), HasSubstr("mine.toml:3: kernel: invalid regular expression '('"));
   EXPECT_THAT(refused("rule ="), HasSubstr("mine.toml:1:"));
   EXPECT_THAT(refused("a = 1"), HasSubstr("there is no [[rule]]"));
 }

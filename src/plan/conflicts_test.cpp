@@ -19,7 +19,7 @@ std::string error_of(std::vector<Axis> axes, std::vector<TenantAxes> tenants = {
 TEST(Conflicts, WhatChangesNothingIsRefusedWithItsPlace) {
   EXPECT_EQ(error_of({{"max_delay", {"2ms"}, {"--max-delay"}}}),
             "--max-delay: max_delay needs batches of several queries: give max_batch (--max-batch 8), or leave it out");
-  EXPECT_THAT(error_of({{"pad", {"power-of-two"}}}), HasSubstr("pad is for batches"));
+  EXPECT_THAT(error_of({{"pad", {"power-of-two"}}}), HasSubstr("pad needs batches"));
   EXPECT_THAT(error_of({{"shed_allowed", {"1%"}}}), HasSubstr("give shed="));
   EXPECT_THAT(error_of({{"shed_allowed", {"1%"}}, {"shed", {"none"}}}), HasSubstr("give shed="));
   EXPECT_THAT(error_of({{"quantize.method", {"entropy"}, {"s.toml:4"}}}), HasSubstr("s.toml:4: quantize.method applies to precision int8"));

@@ -54,6 +54,14 @@ bool make(const std::vector<Axis>& axes, const Point& point, int cpus) {
 
 std::string at_place(const std::string& place, const std::string& cause) {
   if (place.empty()) return cause;
+  // "invalid value 'x' for max_batch: expected ..." names the flag that gave it.
+  if (place.starts_with(flag_prefix) && cause.starts_with("invalid value '")) {
+    std::string option = place.substr(flag_prefix.size());
+    std::replace(option.begin(), option.end(), '-', '_');
+    const std::string named = " for " + option + ": expected ";
+    if (const size_t at = cause.find(named); at != std::string::npos)
+      return cause.substr(0, at) + " for " + place + ": expected " + cause.substr(at + named.size());
+  }
   const std::string name = place.starts_with(flag_prefix) ? place.substr(flag_prefix.size()) + ": " : "";
   return place + ": " + (!name.empty() && cause.starts_with(name) ? cause.substr(name.size()) : cause);
 }

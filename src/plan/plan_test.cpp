@@ -171,6 +171,8 @@ TEST(Place, StandsBeforeTheCauseWithoutStutter) {
   EXPECT_EQ(at_place("", "cause"), "cause");
   EXPECT_EQ(at_place("s.toml:3", "batch: 'x'"), "s.toml:3: batch: 'x'");
   EXPECT_EQ(at_place("--batch", "batch: 'x'"), "--batch: 'x'");
+  EXPECT_EQ(at_place("--max-batch", "invalid value '0' for max_batch: expected 1"), "invalid value '0' for --max-batch: expected 1");
+  EXPECT_EQ(at_place("s.toml:3", "invalid value '0' for batch: expected 1"), "s.toml:3: invalid value '0' for batch: expected 1");
 }
 
 TEST(Expand, WhatIsForAnotherEngineMakesNoPoint) {

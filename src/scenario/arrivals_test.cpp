@@ -144,7 +144,7 @@ TEST_F(TraceFile, SecondsAndNanosecondsFromTheFirstLine) {
 TEST_F(TraceFile, WhatIsWrongIsSaidWithItsLine) {
   using testing::HasSubstr;
   EXPECT_THAT(problem("0\n1\n0.5\n"), HasSubstr("arrivals.txt:3: 0.5 goes back in time"));
-  EXPECT_THAT(problem("0\n1e\n"), HasSubstr("arrivals.txt:2: '1e' is no time"));
+  EXPECT_THAT(problem("0\n1e\n"), HasSubstr("arrivals.txt:2: '1e' is not an arrival time"));
   EXPECT_THAT(problem("0\nnan\n"), HasSubstr("arrivals.txt:2:"));
   EXPECT_THAT(problem("inf\n"), HasSubstr("arrivals.txt:1:"));
   EXPECT_THAT(problem("-1\n"), HasSubstr("before time 0"));

@@ -134,13 +134,13 @@ TEST(StoreErrors, WhatIsReadMustBePlainTables) {
   // Without an end, each row a megabyte.
   EXPECT_THAT(error_after("DROP TABLE runs; CREATE VIEW runs AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
                           "SELECT i AS id, hex(zeroblob(500000)) AS run_id, '' AS study FROM n"),
-              HasSubstr("runs is no plain table"));
+              HasSubstr("runs is not a plain table"));
   EXPECT_THAT(error_after("ALTER TABLE environments ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(500000000)))"),
-              HasSubstr("environments is no plain table"));
-  EXPECT_THAT(error_after("DROP TABLE points; CREATE VIRTUAL TABLE points USING fts5(json)"), HasSubstr("points is no plain table"));
+              HasSubstr("environments is not a plain table"));
+  EXPECT_THAT(error_after("DROP TABLE points; CREATE VIRTUAL TABLE points USING fts5(json)"), HasSubstr("points is not a plain table"));
   EXPECT_THAT(error_after("DROP TABLE blocks"), HasSubstr("it has no table blocks"));
   EXPECT_THAT(error_after("DROP TABLE profiles; CREATE VIEW profiles AS SELECT 1 AS record, hex(zeroblob(500000)) AS profile"),
-              HasSubstr("profiles is no plain table"));
+              HasSubstr("profiles is not a plain table"));
   EXPECT_THAT(error_after("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM records; END"), HasSubstr("it has triggers"));
   EXPECT_THAT(error_after("DROP TABLE meta; CREATE VIEW meta AS SELECT 'schema' AS key, '1' AS value"),
               HasSubstr("it does not tell its version"));

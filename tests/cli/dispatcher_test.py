@@ -88,7 +88,7 @@ class DispatcherTest(StoreCase):
         self.assertLess(row["urgent_latency_p99_ms"], row["other_latency_p99_ms"])
 
     def test_bad_values_are_one_line(self):
-        for flags, words in ((["--max-batch", "4", "--max-delay", "5"], "invalid value '5' for max_delay: expected a time"), (["--instances", "0"], "'0' for instances"),
+        for flags, words in ((["--max-batch", "4", "--max-delay", "5"], "invalid value '5' for --max-delay: expected a time"), (["--instances", "0"], "'0' for --instances"),
                              (["--shed", "some"], "unknown shed 'some'"), (["--device", "cpu+cpu"], "stands twice"),
                              (["--axis", "affinity=near"], "affinity near and far are for GPUs")):
             with self.subTest(flags):

@@ -97,8 +97,8 @@ class EndToEndTest(StoreCase):
         end_to_end = ["--end-to-end", "serial"]
         for flags, words in ((["--dataset", "seeded", *end_to_end], "dataset 'seeded' has none: use --dataset pictures"),
                              (["--dataset", broken, *end_to_end], "half.png"),
-                             (["--decode-threads", "0", *end_to_end], "invalid value '0' for decode_threads: expected a whole number from 1 to 1024"),
-                             (["--decode-threads", "1025", *end_to_end], "'1025' for decode_threads"),
+                             (["--decode-threads", "0", *end_to_end], "invalid value '0' for --decode-threads: expected a whole number from 1 to 1024"),
+                             (["--decode-threads", "1025", *end_to_end], "'1025' for --decode-threads"),
                              (["--decode-threads", "2"], "decode_threads applies to end-to-end queries"),
                              (["--end-to-end", "pipelined"], "end_to_end"),
                              (["--processes", "2", *end_to_end], "--end-to-end needs one process")):

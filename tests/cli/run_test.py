@@ -182,8 +182,8 @@ class RunTest(RunCase):
                 self.assertTrue(done.stderr.startswith(f"deepgap: wrong.toml:{line}: "), done.stderr)
 
     def test_a_mistake_in_a_flag_is_told_with_the_flag(self):
-        cases = [(["--backend", "nul"], "--backend: unknown backend 'nul', did you mean 'null'?"), (["--batch", "x"], "--batch: 'x' is no"),
-                 (["--axis", "affinity=70000"], "--axis affinity: "), (["--max-batch", "0"], "--max-batch: ")]
+        cases = [(["--backend", "nul"], "--backend: unknown backend 'nul', did you mean 'null'?"), (["--batch", "x"], "invalid value 'x' for --batch: expected a whole number"),
+                 (["--axis", "affinity=70000"], "--axis affinity: "), (["--max-batch", "0"], "invalid value '0' for --max-batch: expected")]
         for flags, start in cases:
             with self.subTest(flags=flags):
                 done = self.run_deepgap(*flags, counts=False)

@@ -113,7 +113,7 @@ class SelectionTest(StoreCase):
                             (["note", self.store, "two\nlines"], "one line"), (["note", self.store, "--remove"], "say which note"),
                             (["note", self.store, "x", "--json"], "leave it out"), (["tag", "/nowhere.db", "x"], "/nowhere.db"),
                             (["export", self.store, "--since", "today"], "expected a time such as"),
-                            (["check", "resnet18", "--batch", "1"], "--batch says which records of a Store are meant")):
+                            (["check", "resnet18", "--batch", "1"], "--batch selects records of a store")):
             with self.subTest(words=words):
                 error = deepgap(*words, code=2)
                 self.assertEqual(len(error.strip().splitlines()), 1, error)

@@ -181,7 +181,7 @@ class TestFolder(Shapes):
         sequence = block(1, "items") + block(2, block(4, block(1, block(1, number(1, FLOAT)))))
         path = self.file([node("SequenceLength", "items", "n")], [sequence], [value("n", [], INT64)])
         self.data_set(0, [tensor([1, 2])], [tensor([1], [], INT64)])
-        self.one_line(run("check", path, "--against", self.folder), 2, "'items' is no tensor", "sequences")
+        self.one_line(run("check", path, "--against", self.folder), 2, "'items' is not a tensor", "sequences")
 
 
 class Sizes(Shapes):

@@ -111,7 +111,7 @@ class StoresTest(unittest.TestCase):
         [point] = rows(store, "--by", "point", "--percentile", "97")
         self.assertEqual(point["latency_p97_ms"], row["latency_p97_ms"])
         self.assertEqual(rows(H200, "--percentile", "97")[0]["latency_p97_ms"], "")  # a compact Store
-        self.assertIn("'x' is no percentile", deepgap("export", store, "--percentile", "90,x", code=2))
+        self.assertIn("invalid value 'x' in --percentile", deepgap("export", store, "--percentile", "90,x", code=2))
 
     def test_check_tells_what_the_records_say(self):
         told = json.loads(deepgap("check", "--json", H200, self.other))

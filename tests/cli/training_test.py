@@ -74,7 +74,7 @@ class TrainingTest(StoreCase):
         wrong = [
             (("--optimizer", "adamq"), "did you mean 'adam'"),
             (("--loss", "hinge"), "known: cross-entropy, mse"),
-            (("--learning-rate", "fast"), "'fast' for learning_rate"),
+            (("--learning-rate", "fast"), "invalid value 'fast' for "),
             (("--scenario", "server", "--rate", "5"), "scenario batch"),
             (("--processes", "2", "--device", "cuda:0"), "name 2 devices, as in cuda:0+cuda:1"),
             (("--device", "cuda:0+cuda:1"), "a process for each: --processes 2"),

@@ -105,7 +105,7 @@ class AnyPaceTest(TuneCase):
                                       "3 configurations, 3 of them tried, in at most 10min\n")
         for flags, says in (([], "give --model"),
                             ([*NULL, "--max-batch", "4"], "give --bound, or tune --batch"),
-                            ([*NULL, "--bound", "p99=5"], "'p99=5' for bound"),
+                            ([*NULL, "--bound", "p99=5"], "invalid value 'p99=5' for "),
                             ([*NULL, "--bound", "p99=5ms", "--batch", "1,2"], "give one --batch"),
                             ([*NULL, "--model", "resnet18,resnet50"], "give one --model"),
                             ([*NULL, "--axis", "rate=5", "--bound", "p99=5ms"], "tune chooses rate itself"),

@@ -104,7 +104,7 @@ TEST(Findings, one_device_over_another_by_precision_and_batch) {
                                       "1.40 \\([0-9.]+ to [0-9.]+\\) times the throughput of NVIDIA H100"));
   EXPECT_THAT(said[0].detail, HasSubstr("fp16: 1.40 (1."));
   EXPECT_THAT(said[0].detail, HasSubstr("fp32: 1.00 ("));
-  EXPECT_THAT(said[0].detail, HasSubstr("not separable) at batch 1 and 1.40 ("));
+  EXPECT_THAT(said[0].detail, HasSubstr("no significant difference) at batch 1 and 1.40 ("));
   EXPECT_THAT(said[0].points, SizeIs(6));
 }
 
@@ -121,7 +121,7 @@ TEST(Findings, devices_that_were_measured_once_are_not_told_apart) {
   for (const char* name : {"NVIDIA H100", "NVIDIA H200"})
     add(collector, {.batch = 32, .throughputs = {100, 101, 102}, .device = "cuda", .device_name = name});
   const auto some = find("devices", collector);
-  EXPECT_THAT(some.at(0).headline, HasSubstr("not separable) to 1.06 (single run) times the throughput"));
+  EXPECT_THAT(some.at(0).headline, HasSubstr("no significant difference) to 1.06 (single run) times the throughput"));
   EXPECT_THAT(some.at(0).detail, HasSubstr("; 7 of 7 ratios do not differ significantly from 1"));
 }
 

@@ -50,7 +50,7 @@ class FleetCommand final : public Command {
   std::string name() const override { return "fleet"; }
   HelpPlace help_place() const override { return {CommandGroup::measure, 4}; }
   std::vector<std::string> common_flags() const override {
-    return {"--scheduler", "--fleet", "--output",    "--detach",     "--dry-run", "--task-time",
+    return {"--scheduler", "--fleet", "--store",     "--detach",     "--dry-run", "--task-time",
             "--prices",    "--json",  "--partition", "--constraint", "--hosts"};
   }
   std::string describe() const override { return "Measure a study on other machines: a local queue, ssh hosts, or Slurm"; }

@@ -68,7 +68,7 @@ th span{display:block;font-weight:400;font-size:12px;color:var(--muted)}
 .points td{overflow-wrap:break-word}.points td.num{white-space:nowrap}.points td.num small,.points th.num{white-space:normal}.points th{white-space:normal}
 .points td.wrap{min-width:8em;max-width:18em}
 .num{text-align:right}
-table.best{width:100%}.best tbody th{border-bottom:1px solid var(--grid);white-space:normal}.best tbody tr:last-child td,.best tbody th{border-bottom:1px solid var(--axis)}
+table.best{width:100%}.best tbody th{white-space:normal;vertical-align:top}.best tbody tr:last-child td,.best tbody th{border-bottom:1px solid var(--axis)}
 td small{display:block;font-size:12px;color:var(--muted)}
 td.model{font-weight:600}
 tr.unstable td,tr.invalid td{background:var(--warn-tint)}tr.failed td{color:var(--muted)}

@@ -3,18 +3,18 @@
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace deepgap {
 namespace {
 
 constexpr double near_peak = 0.95;
-
-constexpr size_t most_bytes = 1200;  // of detail: whole sentences, the other lines are counted
 
 struct Sweep {
   const Line* line;
@@ -76,22 +76,27 @@ class BatchPeak final : public Finding {
     return statement;
   }
 
+  // Lines of which the same holds share a sentence.
   static std::string words_for_all(const std::vector<Sweep>& sweeps) {
-    std::string text;
-    size_t told = 0;
-    for (; told < sweeps.size(); ++told) {
-      const std::string sentence = short_words_for(sweeps[told]);
-      if (told > 0 && text.size() + sentence.size() > most_bytes) break;
-      text += (told == 0 ? "" : " ") + sentence;
+    std::vector<std::pair<std::string, std::vector<std::string>>> sentences;  // what holds, and the lines
+    for (const Sweep& sweep : sweeps) {
+      const std::string words = short_words_for(sweep);
+      const auto same = std::find_if(sentences.begin(), sentences.end(), [&](const auto& sentence) { return sentence.first == words; });
+      if (same == sentences.end()) {
+        sentences.push_back({words, {sweep.line->label}});
+      } else {
+        same->second.push_back(sweep.line->label);
+      }
     }
-    if (told == sweeps.size()) return text;
-    return text + fmt::format(" {} omitted.", count_of(static_cast<int64_t>(sweeps.size() - told), "slower line is", "slower lines are"));
+    std::vector<std::string> text;
+    for (const auto& [words, labels] : sentences) text.push_back(fmt::format("{}: {}.", list_of(labels), words));
+    return join(text, " ");
   }
 
   static std::string short_words_for(const Sweep& sweep) {
     const int64_t peak = sweep.peak->point.batch;
-    if (sweep.peak == sweep.first) return fmt::format("{}: batch {} is the fastest.", sweep.line->label, peak);
-    return fmt::format("{}: batch {}, with the peak at {}{}.", sweep.line->label, sweep.enough->point.batch, peak, beyond(sweep));
+    if (sweep.peak == sweep.first) return fmt::format("batch {} is the fastest", peak);
+    return fmt::format("batch {}, with the peak at {}{}", sweep.enough->point.batch, peak, beyond(sweep));
   }
 
   // What is said of a peak at the end of the line.

@@ -84,13 +84,16 @@ class BestEngine final : public Finding {
     std::vector<std::string> equal, across;
     for (const Peak& rival : rivals) compare_with(peaks, rival, confidence_of_best(rivals.size() + 1), statement, equal, across);
     if (!equal.empty()) statement.detail = list_of(equal, 3) + ".";
-    if (!across.empty()) statement.detail += (equal.empty() ? "" : " ") + list_of(across, 3) + ".";
+    if (!across.empty()) {
+      statement.detail += equal.empty() ? "That is " : fmt::format(" Across precisions, {} is ", name_of(precision_of(best)));
+      statement.detail += list_of(across, 3) + ".";
+    }
     if (statement.detail.empty()) statement.detail = "No other engine ran this model.";
     add_equal_batch(peaks, statement);
     return statement;
   }
 
-  // Like with like first: a ratio at equal precision, then one across precisions, which names both.
+  // Like with like first: a ratio at equal precision, then one across precisions. Labels name precisions where they differ.
   static void compare_with(const Peaks& peaks, const Peak& rival, double confidence, Statement& statement, std::vector<std::string>& equal,
                            std::vector<std::string>& across) {
     const Peak& best = peaks[0];
@@ -105,11 +108,7 @@ class BestEngine final : public Finding {
     if (like && like->first == &best && like->second->point == rival.point) return;
     const auto comparison = compare_points(*best.point, *rival.point, "throughput", confidence);
     if (!comparison) return;
-    const std::string precisions =
-        precision_of(best) == precision_of(rival)
-            ? "That"
-            : fmt::format("Across precisions ({} against {}) it", name_of(precision_of(best)), name_of(precision_of(rival)));
-    across.push_back(fmt::format("{} is {}", precisions, comparison_words(*comparison, with_batch(rival))));
+    across.push_back(comparison_words(*comparison, with_batch(rival)));
     statement.points.push_back(rival.point);
   }
 

@@ -37,7 +37,7 @@ TEST(Findings, the_best_engine_is_compared_at_equal_precision_first) {
   EXPECT_THAT(said.headline, HasSubstr("501.0 items/s with native"));
   EXPECT_THAT(said.headline, HasSubstr("int8"));
   EXPECT_THAT(said.detail, ::testing::StartsWith("native \u00b7 fp16 at batch 8 is 2.00 times"));
-  EXPECT_THAT(said.detail, HasSubstr("Across precisions (int8 against fp16) it is 4.99 times"));
+  EXPECT_THAT(said.detail, HasSubstr("Across precisions, int8 is 4.99 times"));
 }
 
 TEST(Findings, engines_whose_ratio_may_be_one_are_not_separable) {
@@ -88,15 +88,14 @@ TEST(Findings, the_smallest_batch_near_the_peak_is_told_of_every_line) {
             "native: batch 4, with the peak at 8. onnxruntime: batch 1 is the fastest.");
 }
 
-TEST(Findings, more_lines_than_there_is_room_for_are_counted) {
+TEST(Findings, lines_of_which_the_same_holds_share_a_sentence) {
   ResultsCollector collector;
   for (int engine = 10; engine < 70; ++engine) {
     for (const int64_t batch : {1, 2, 4})
       add(collector, {.backend = "engine" + std::to_string(engine), .batch = batch, .throughputs = {50}});
   }
-  const std::string detail = find("batch_peak", collector).at(0).detail;
-  EXPECT_LT(detail.size(), 1300u);
-  EXPECT_THAT(detail, ::testing::MatchesRegex(".* is the fastest[.] [0-9]+ slower lines omitted[.]"));
+  EXPECT_EQ(find("batch_peak", collector).at(0).detail,
+            "engine10, engine11, engine12, engine13, engine14, engine15 and 54 more: batch 1 is the fastest.");
 }
 
 TEST(Findings, a_peak_at_the_largest_batch_may_lie_beyond) {

@@ -116,9 +116,8 @@ void ExportCommand::check_output(const std::string& format) const {
                 fmt::format("--telemetry writes csv or log, not {}: leave out --format, --compact and --recompute", format));
   if (telemetry_ && (by_ != "record" || !percentiles_.empty()))
     throw Error(ErrorKind::usage, "--telemetry applies to records: leave out --by and --percentile");
-  if (profile_ && ((format != "csv" && format != "--profile writes only profiles, as csv or json: leave out --telemetry, --by, "
-                                                 "--percentile, --prices, --baseline, --compact and --recompute") ||
-                   telemetry_ || by_ != "record" || !percentiles_.empty() || !prices_.empty() || !baseline_.empty()))
+  if (profile_ && ((format != "csv" && format != "json") || telemetry_ || by_ != "record" || !percentiles_.empty() || !prices_.empty() ||
+                   !baseline_.empty()))
     throw Error(ErrorKind::usage,
                 "--profile writes the profiles alone, as csv or json: leave out --telemetry, --by, --percentile, --prices, --baseline, "
                 "--compact and --recompute");

@@ -40,9 +40,9 @@ class RunCommand final : public Command {
   std::string name() const override { return "run"; }
   HelpPlace help_place() const override { return {CommandGroup::measure, 1}; }
   std::vector<std::string> common_flags() const override {
-    return {"--backend",   "--device",  "--precision", "--batch",    "--scenario", "--rate",    "--slo",   "--dataset",
-            "--weights",   "--threads", "--duration",  "--interval", "--budget",   "--repeats", "--quick", "--duel",
-            "--find-peak", "--profile", "--dry-run",   "--store",    "--resume",   "--json",    "--quiet"};
+    return {"--backend",   "--device",   "--precision", "--batch",  "--scenario", "--rate",  "--slo",
+            "--threads",   "--duration", "--interval",  "--budget", "--repeats",  "--quick", "--duel",
+            "--find-peak", "--dry-run",  "--store",     "--resume", "--json"};
   }
   std::string describe() const override { return "Measure models with engines on devices, and store the results"; }
   std::string examples() const override;
@@ -219,7 +219,7 @@ bool RunCommand::a_person_waits() const {
 // As `doctor` sees it; empty where the others hardly matter.
 std::string busy_words() {
   const Advice advice = neighbours_advice(watch_machine(SystemRoot("/"), 100));
-  return advice.level == Advice::Level::warning ? fmt::format("{}. {}", advice.finding, advice.remedy) : std::string();
+  return advice.level == Advice::Level::warning ? fmt::format("{}; {}", advice.finding, advice.remedy) : std::string();
 }
 
 RunSettings RunCommand::make_settings() const {

@@ -53,7 +53,7 @@ std::string dry_run_text(const DryRun& plan) {
   for (const PlannedPoint& planned : plan.points) {
     refused += planned.refused ? 1 : 0;
     skipped += planned.skipped ? 1 : 0;
-    records += planned.repeats - planned.done_before;
+    if (!planned.refused && !planned.skipped) records += planned.repeats - planned.done_before;
     text += fmt::format("{}: {}\n", point_label(planned.point), fate_of(planned));
   }
   return text + fmt::format("{}, {} to measure, {} refused, {} skipped; {}\n",

@@ -88,7 +88,7 @@ int RemarkCommand::change(const Selection& selection) const {
   const std::string records = count_of(all, "record", "records");
   if (remove_) {
     const int64_t gone = store.unremark(ids, kind_, text_.empty() ? std::nullopt : std::optional(text_));
-    fmt::print("{} removed from {}", count_of(gone, std::string(name_of(kind_)), std::string(name_of(kind_)) + "s"), records);
+    fmt::print("{} removed from {}\n", count_of(gone, std::string(name_of(kind_)), std::string(name_of(kind_)) + "s"), records);
     return exit_ok;
   }
   const int64_t added = store.remark(ids, kind_, text_);

@@ -346,11 +346,11 @@ class SlurmScheduler final : public Scheduler {
     const std::string log = log_of_probe(fleet, kind), place = log.empty() ? "" : fmt::format(" ({})", log);
     for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) {
       if (fleet.lot_of(task).kind != kind || ::access(probe_file(fleet, task).c_str(), R_OK) != 0) continue;
-      return "the first query reported: " + trim(read_text(probe_file(fleet, task))) + place;
+      return "the probe reported: " + trim(read_text(probe_file(fleet, task))) + place;
     }
     if (!failed || log.empty()) return "";
     const std::string text = trim(read_text(log)), last = trim(text.substr(text.rfind('\n') + 1));
-    return last.empty() ? "the first query failed without a message" + place : "the first query reported: " + one_line(last) + place;
+    return last.empty() ? "the probe failed without a message" + place : "the probe reported: " + one_line(last) + place;
   }
 
   // That of the last probe of the kind; empty: there is none.

@@ -67,13 +67,13 @@ class Checking {
   Group& group_;
 };
 
-// An engine that answers a query with an error has not died: it does not do what it was given.
-double first_answer_ms(Target& target, Clock& clock, std::span<const uint32_t> samples, int64_t batch,
+// An engine that answers a query with an error has not died: it does not do what it was given. A server may do it another time.
+double first_answer_ms(Target& target, Clock& clock, std::span<const uint32_t> samples, int64_t batch, bool on_server,
                        const std::atomic<bool>& interrupted) {
   try {
     return first_result_ms(target, clock, samples, batch, interrupted);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::internal) throw;
+    if (error.kind() != ErrorKind::internal || on_server) throw;
     throw Error(ErrorKind::refused, error.what());
   }
 }
@@ -92,9 +92,10 @@ SessionsCheck check_sessions(LoadedOrder& loaded, const WorkOrder& order, const 
                              const Reference* reference, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted) {
   SessionsCheck found;
   const int64_t batch = largest_batch(order.point, prepared.options.dispatch);
+  const bool on_server = is_remote(order.point.placement);
   const auto& instances = loaded.instances().all();
   for (const Instances::Instance& instance : instances) {
-    const double ms = first_answer_ms(loaded.alone(instance), group.clock(order), inputs.samples, batch, interrupted);
+    const double ms = first_answer_ms(loaded.alone(instance), group.clock(order), inputs.samples, batch, on_server, interrupted);
     if (prepared.computes && !interrupted.load()) require_content(instance.session->outputs(0));
     loaded.let_go();
     pulse.beat();

@@ -37,7 +37,7 @@ Value one_of(const std::string& name, const std::string& value, const std::map<s
 
 Nanoseconds delay(const std::string& name, const std::string& value) {
   const auto time = value == "0" ? std::optional<int64_t>(0) : parse_duration(value);
-  if (!time || *time < 0 || *time > 60'000'000'000) wrong_value(name, value, "a time from 0 to 60s such as 2ms");
+  if (!time || *time < 0 || *time > 60'000'000'000) wrong_value(name, value, "a time from 0 to 60s, such as 2ms");
   return *time;
 }
 

@@ -65,7 +65,7 @@ TEST(DispatchOptions, BecomeTheDispatchersSettings) {
 
 TEST(DispatchOptions, WrongValuesAreOneLine) {
   EXPECT_EQ(message_of("instances", "0"), "invalid value '0' for instances: expected a whole number from 1 to 1024");
-  EXPECT_EQ(message_of("max_delay", "5"), "invalid value '5' for max_delay: expected a time from 0 to 60s such as 2ms");
+  EXPECT_EQ(message_of("max_delay", "5"), "invalid value '5' for max_delay: expected a time from 0 to 60s, such as 2ms");
   EXPECT_EQ(message_of("shed_allowed", "0.5"), "invalid value '0.5' for shed_allowed: expected a percentage from 0% to 100%");
   EXPECT_EQ(message_of("shed_allowed", "nan%"), "invalid value 'nan%' for shed_allowed: expected a percentage from 0% to 100%");
   EXPECT_EQ(message_of("shed", "drop-oldes"), "unknown shed 'drop-oldes', did you mean 'drop-oldest'?");

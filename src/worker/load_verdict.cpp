@@ -1,5 +1,6 @@
 #include "worker/load_verdict.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -15,19 +16,21 @@ double per_second(int64_t count, Nanoseconds length) { return static_cast<double
 // With digits enough to tell a broken bound from a held one.
 std::string ms_text(double ns) { return fmt::format("{:.5g} ms", ns / 1e6); }
 
+// Never with an exponent.
+std::string rate_text(double per_s) { return per_s < 10'000 ? fmt::format("{:.4g}", per_s) : number_text(per_s); }
+
 std::string overload_reason(const OfferedLoad& load) {
   const std::string count = load.waiting == most_waiting_counted ? fmt::format("at least {}", load.waiting) : std::to_string(load.waiting);
   const double offered = per_second(load.offered, load.length), achieved = per_second(load.finished_in_time, load.length);
   const std::string backlog =
       fmt::format("at the end {} of {} queries were waiting, the oldest for {}", count, load.offered, format_duration(load.oldest_wait));
   if (load.issuer_was_late) {
-    return fmt::format("deepgap could not issue {:.4g} queries a second: {}; lower the rate below {:.4g}, or issue larger batches", offered,
-                       backlog, achieved);
+    return fmt::format("deepgap could not issue {} queries a second: {}; lower the rate below {}, or issue larger batches",
+                       rate_text(offered), backlog, rate_text(achieved));
   }
   return fmt::format(
-      "overloaded: {}; {:.4g} queries a second were offered and {:.4g} answered. Lower the rate below that, or use more streams or a "
-      "faster engine",
-      backlog, offered, achieved);
+      "overloaded: {}; {} queries a second were offered and {} answered. Lower the rate below that, or use more streams or a faster engine",
+      backlog, rate_text(offered), rate_text(achieved));
 }
 
 std::string queue_reason(const OfferedLoad& load) {

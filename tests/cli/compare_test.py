@@ -129,7 +129,7 @@ class CompareTest(StoreCase):
         for words, said in (([store], "--a and --b"), ([store, store, "--metric", "speed"], "'speed' is not a metric"),
                             ([store, store, "--a", "batch"], "not KEY=VALUE"), ([store, store, "--a", "batch=7"], "unknown batch '7'"),
                             ([store, store, "--margin", "2"], "invalid value '2' for --margin"), ([store, store, "--format", "xml"], "xml"),
-                            ([store, store, "--output", "p.txt"], "expected a page, such as NAME.html"), ([store, store, "--output", "/nowhere/p.html"], "no folder"),
+                            ([store, store, "--output", "p.txt"], "expected a page, such as NAME.html"), ([store, store, "--output", "/nowhere/p.html"], "folder /nowhere does not exist"),
                             ([store, store, "--profile", "--json"], "--profile prints text"),
                             ([store, "/nowhere.db"], "/nowhere.db")):
             with self.subTest(words=words[1:]):

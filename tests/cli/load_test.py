@@ -51,7 +51,7 @@ class LoadTest(StoreCase):
     def test_an_overload_is_invalid_with_its_backlog_and_ends_in_time(self):
         row = self.one(1, "--scenario", "server", "--rate", "1e6", "--duration", "2s", "--axis", "null.latency=5ms")
         self.assertEqual(row["verdict"], "invalid")
-        self.assertRegex(row["reason"], r"^overloaded: at the end \d+ of \d+ queries were waiting, the oldest for .*; lower the rate below that")
+        self.assertRegex(row["reason"], r"^overloaded: at the end \d+ of \d+ queries were waiting, the oldest for .*; [\d,]+ queries a second were offered and [\d,.]+ answered\. Lower the rate below that")
         self.assertLess(row["achieved_rate"], 220)
         self.assertLess(row["host_memory_mib"], 300)
 

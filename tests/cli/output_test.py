@@ -102,7 +102,7 @@ class OutputTest(StoreCase):
             with self.subTest(end):
                 done = self.shell(f'"$@" {end}', "--batch", "1..3", "--study", str(number))
                 self.assertEqual(done.returncode, 0)
-                self.assertEqual(done.stdout.count("ok, as_found"), 3)
+                self.assertEqual(done.stdout.count("no target\n"), 3)
         self.assertEqual(self.outcomes(), ["ok"] * 9)
 
     def test_a_note_that_cannot_be_written_is_no_error(self):

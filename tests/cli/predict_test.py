@@ -118,7 +118,7 @@ class PredictTest(unittest.TestCase):
         self.assertAlmostEqual(adam["memory_by_kind"]["optimizer_state"], 2 * small["memory_by_kind"]["optimizer_state"])
         done = predict("resnet50", "--task", "train", "--device", "l4", "--batch", "1024")
         self.assertIn("out of memory", done.stdout)
-        self.assertIn("a first guess: whether libtorch_cuda runs on its architecture", done.stdout)
+        self.assertIn("a first guess: libtorch_cuda has not been tried on its architecture", done.stdout)
 
     def test_a_cpu_is_told_by_its_ceilings_and_has_no_band_that_nobody_tried(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -135,7 +135,7 @@ class PredictTest(unittest.TestCase):
             self.assertIsNone(one["memory_bytes"])
             self.assertIn("no units for bf16", missing["reason"])
             done = predict("resnet50", "--device", file, "--device", "h100")
-            self.assertIn("how far off such a prediction is, is not known; native was measured on one of these CPUs alone", done.stdout)
+            self.assertIn("the error of such a prediction is not known; native was measured on one of these CPUs alone", done.stdout)
             self.assertIn("H100 SXM5", done.stdout, "devices of both kinds in one call")
             refused = predict("resnet50", "--device", file, "--task", "train")
             self.assertEqual(refused.returncode, 2)
@@ -152,7 +152,7 @@ class PredictTest(unittest.TestCase):
             self.assertAlmostEqual(one["time_ms"] / other["time_ms"], 1, delta=0.02)
 
     def test_wrong_words_get_one_line(self):
-        for arguments, word in [(("resnet50", "--device", "nothing"), "known are"),
+        for arguments, word in [(("resnet50", "--device", "nothing"), "expected the name of a data sheet: P100"),
                                 (("resnet5", "--device", "t4"), "resnet50"),
                                 (("resnet50", "--device", "t4", "--batch", "0"), "--batch"),
                                 (("resnet50", "--device", "t4", "--backend", "nobody"), "nobody"),

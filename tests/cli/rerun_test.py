@@ -49,7 +49,7 @@ class RerunTest(StoreCase):
         row = self.measure("--repeats", "3", "--axis", "null.latency=5ms")[0]
         self.assertIn("not enough data: single run", self.rerun(row["record_id"]))
         said = self.rerun(row["record_id"], "--repeats", "2")
-        self.assertIn("same within 2.0 %", said)
+        self.assertIn("1.00 (1.00 to 1.00)  same within 2 %", said)
         self.assertEqual(len(self.records_again()), 3)
         os.remove(self.again)
         found = json.loads(self.rerun(row["record_id"], "--repeats", "3", "--json"))

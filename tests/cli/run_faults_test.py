@@ -106,7 +106,7 @@ class RunFaultsTest(RunCase):
         self.assert_exit(self.run_deepgap(), 0)
         pdf = os.path.join(self.dir, "r.pdf")
         refused = subprocess.run([PROGRAM, "report", self.store, "-o", pdf], capture_output=True, text=True)
-        self.assert_one_line(refused, 2, "r.pdf: a report is .html or .md")
+        self.assert_one_line(refused, 2, f"invalid value '{pdf}' for --output: expected a name that ends in .html or .md")
         self.assertFalse(os.path.exists(pdf))
 
     def test_the_rest_of_the_group_goes_on(self):

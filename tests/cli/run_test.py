@@ -19,7 +19,7 @@ class RunTest(RunCase):
     def test_a_record_is_complete(self):
         result = self.run_deepgap("--axis", "latency=1ms", "--study", "mine")
         self.assert_exit(result, 0)
-        self.assertIn("ok, as_found", result.stdout)
+        self.assertRegex(result.stdout, r"(?m)^resnet18\S* +null .* no target$")
         exported = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True)
         row = json.loads(exported.stdout)[0]
         self.assertEqual(row["model"], TINY)
@@ -50,7 +50,7 @@ class RunTest(RunCase):
     def test_dry_run_writes_nothing(self):
         result = self.run_deepgap("--batch", "1,2", "--dry-run", "--device", "cpu,cuda:0")
         self.assert_exit(result, 0)
-        self.assertIn("4 points, 4 records to measure, 2 refused", result.stdout)
+        self.assertIn("4 points, 2 records to measure, 2 refused, 0 skipped", result.stdout)
         self.assertFalse(os.path.exists(self.store))
 
     def test_options_of_an_engine_that_is_not_here_do_not_end_the_run(self):
@@ -66,9 +66,10 @@ class RunTest(RunCase):
 
     def test_a_study_for_a_gpu_is_planned_without_one(self):
         study = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../studies/deep-gap-h200.toml")
-        result = subprocess.run([PROGRAM, "run", study, "--dry-run", "--cache", self.cache], capture_output=True, text=True, timeout=900, cwd=self.dir)
+        result = subprocess.run([PROGRAM, "run", study, "--dry-run", "--json", "--cache", self.cache], capture_output=True, text=True, timeout=900, cwd=self.dir)
         self.assert_exit(result, 0)
-        self.assertIn("438 points, 702 records to make", result.stdout, result.stdout[-300:])
+        points = json.loads(result.stdout)["points"]
+        self.assertEqual((len(points), sum(point["repeats"] for point in points)), (438, 702))
 
     def test_a_window_has_a_shortest_length(self):
         result = self.run_deepgap("--iterations", "1", "--min-duration", "300ms")

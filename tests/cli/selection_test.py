@@ -78,7 +78,7 @@ class SelectionTest(StoreCase):
     def test_tags_and_notes(self):
         self.assertEqual(deepgap("tag", self.store, "small", "--batch", "1,2"), "2 records have the tag 'small'\n")
         self.assertEqual(deepgap("tag", self.store, "small"), "3 records have the tag 'small', 2 of them before\n")
-        self.assertEqual(deepgap("tag", self.store, "small", "--remove", "--batch", "4"), "1 tag taken from 1 record\n")
+        self.assertEqual(deepgap("tag", self.store, "small", "--remove", "--batch", "4"), "1 tag removed from 1 record\n")
         self.assertEqual(deepgap("tag", self.store, "odd", "-b", "1"), "1 record has the tag 'odd'\n")
         self.assertEqual(deepgap("note", self.store, "it's <warm> here", "--tag", "odd"), "1 record has the note 'it's <warm> here'\n")
         self.assertEqual(json.loads(deepgap("tag", self.store, "--json")), [{"tag": "odd", "records": 1}, {"tag": "small", "records": 2}])
@@ -92,7 +92,7 @@ class SelectionTest(StoreCase):
         self.assertIn("odd and small<small>it&#39;s &lt;warm&gt; here</small>", deepgap("report", self.store, "-o", "-"))
         deepgap("merge", self.out, self.store)
         self.assertEqual(batches(self.out, "--tag", "small"), [1, 2])
-        self.assertEqual(deepgap("tag", self.store, "--remove", "--batch", "1"), "2 tags taken from 1 record\n")
+        self.assertEqual(deepgap("tag", self.store, "--remove", "--batch", "1"), "2 tags removed from 1 record\n")
         self.assertEqual(json.loads(deepgap("tag", self.store, "--json")), [{"tag": "small", "records": 1}])
 
     def test_an_empty_name_takes_nothing_away(self):
@@ -109,8 +109,8 @@ class SelectionTest(StoreCase):
 
     def test_what_is_wrong_is_one_line(self):
         for words, said in ((["tag", self.store, "a b"], "expected at most 100 letters"), (["tag", self.store, "a;b"], "expected at most 100 letters"),
-                            (["tag", self.store, "x" * 101], "at most 100"), (["tag", self.store, "--remove"], "say which tag"),
-                            (["note", self.store, "two\nlines"], "one line"), (["note", self.store, "--remove"], "say which note"),
+                            (["tag", self.store, "x" * 101], "at most 100"), (["tag", self.store, "--remove"], "name the tag"),
+                            (["note", self.store, "two\nlines"], "one line"), (["note", self.store, "--remove"], "name the note"),
                             (["note", self.store, "x", "--json"], "leave it out"), (["tag", "/nowhere.db", "x"], "/nowhere.db"),
                             (["export", self.store, "--since", "today"], "expected a time such as"),
                             (["check", "resnet18", "--batch", "1"], "--batch selects records of a store")):

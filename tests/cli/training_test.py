@@ -78,7 +78,7 @@ class TrainingTest(StoreCase):
             (("--scenario", "server", "--rate", "5"), "scenario batch"),
             (("--processes", "2", "--device", "cuda:0"), "name 2 devices, as in cuda:0+cuda:1"),
             (("--device", "cuda:0+cuda:1"), "a process for each: --processes 2"),
-            (("--processes", "2", "--device", "cpu+cuda:0"), "not for cpu and cuda"),
+            (("--processes", "2", "--device", "cpu+cuda:0"), "need equal devices, not cpu and cuda"),
             (("--axis", "samples=4"), "do not fill a batch of 8"),
             (("--axis", "instances=2"), "instances"),
             (("--end-to-end", "serial"), "end_to_end"),

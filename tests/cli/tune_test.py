@@ -132,7 +132,7 @@ class TuneTest(TuneCase):
         self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
         # One by one no more than 100 a second are answered; in batches up to 1600.
         self.assertRegex(run.stdout, r"(?m)^max_batch +max_delay +queries a second +held +one step above +held +result$")
-        self.assertRegex(run.stdout, r"(?m)^best: max_batch 16, max_delay 0: .* hold p90=50ms in 5 of 5 runs")
+        self.assertRegex(run.stdout, r"(?m)^best: max_batch 16, max_delay 0: .* meet p90=50ms in 5 of 5 runs")
         rate = float(re.search(r"use it: deepgap run .* --max-batch 16 .*--rate ([0-9.]+)", run.stdout)[1])
         self.assertGreater(rate, 100)
         self.assertEqual({re.search("peak=(\\w+)", row["options"])[1] for row in self.rows()}, {"search", "confirm"})

@@ -207,8 +207,8 @@ class LocalTest(FleetCase):
             ("check = false", "find_peak = true", [], "a fleet measures grids"),
             ("", "", ["--scheduler", "lokal"], "did you mean 'local'"),
             ("", "", ["--max-jobs", "0"], "invalid value '0' for --max-jobs"),
-            ("", "", ["--bundle", "none.tar"], "--bundle none.tar is no file"),
-            ("", "", ["--task-time", "soon"], "--task-time 'soon'"),
+            ("", "", ["--bundle", "none.tar"], "--bundle: none.tar is not a file"),
+            ("", "", ["--task-time", "soon"], "invalid value 'soon' for --task-time: expected a time"),
         ]
         for old, new, flags, words in cases:
             self.write(text.replace(old, new) if old else text)

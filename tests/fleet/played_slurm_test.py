@@ -52,9 +52,9 @@ class PlayedSlurmTest(FleetCase):
         archive("empty")
         archive("unloadable", "#!/bin/sh\necho 'deepgap: libfoo.so.1: cannot open shared object file' >&2\nexit 127\n")
         archive("silent", "#!/bin/sh\nexit 1\n")
-        cases = [("other", r"said: \S*/other.tar cannot be unpacked: tar: This does not look like a tar archive"),
-                 ("empty", r"said: \S*/empty.tar holds no FOLDER/bin/deepgap"),
-                 ("unloadable", "said: deepgap: libfoo.so.1: cannot open shared object file"), ("silent", "failed without a message")]
+        cases = [("other", r"reported: \S*/other.tar cannot be unpacked: tar: This does not look like a tar archive"),
+                 ("empty", r"reported: \S*/empty.tar holds no FOLDER/bin/deepgap"),
+                 ("unloadable", "reported: deepgap: libfoo.so.1: cannot open shared object file"), ("silent", "failed without a message")]
         for name, words in cases:
             with self.subTest(name):
                 slurm = PlayedSlurm(f"{self.dir}/slurm-{name}")
@@ -63,7 +63,7 @@ class PlayedSlurmTest(FleetCase):
                 self.fleet("status", name + ".fleet")  # the probe runs
                 for verb in ("status", "wait"):
                     told = self.fleet(verb, name + ".fleet", code=1)
-                    self.assertRegex(told, r"is held: DependencyNeverSatisfied; the first look " + words)
+                    self.assertRegex(told, r"is held: DependencyNeverSatisfied; the probe " + words)
                     self.assertRegex(told, rf"\({self.dir}/{name}.fleet/logs/probe-0-1.log\)")
                 left = [folder for folder in os.listdir(self.dir + "/node") if folder.startswith("deepgap-")]
                 self.assertEqual(len(left), 1 if name == "silent" else 0, left)  # one that begins may work next time

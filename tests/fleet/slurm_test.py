@@ -128,7 +128,7 @@ class SlurmTest(FleetCase):
         self.until(lambda: json.loads(subprocess.run(self.command("status", "s.fleet", "--json"), cwd=self.dir, env=self.environment,
                                                      capture_output=True, text=True).stdout)["held"] == 4, "four tasks are held")
         told = self.fleet("wait", "s.fleet", code=1)
-        self.assertIn("the first query reported", told)
+        self.assertIn("the probe reported", told)
         self.assertIn("/gone is not there", told)
         self.fleet("cancel", "s.fleet")
 
@@ -143,12 +143,12 @@ class SlurmTest(FleetCase):
         for script in os.listdir(self.dir + "/s.fleet/scripts"):
             self.assertIn("#SBATCH --gres=gpu:2\n", self.text("s.fleet/scripts/" + script))
         self.assertIn("gres:gpu:2", self.slurm("scontrol", "show", "job"))
-        # The devices are files such as /dev/null, so nothing can compute there, and the first look at such a node says that.
+        # The devices are files such as /dev/null, so nothing can compute there, and the probe of such a node says that.
         self.until(lambda: json.loads(subprocess.run(self.command("status", "s.fleet", "--json"), cwd=self.dir, env=self.environment,
                                                      capture_output=True, text=True).stdout)["held"] == 4, "four tasks are held")
         told = self.fleet("status", "s.fleet", code=1)
-        self.assertRegex(told, r"the first query reported: n\d+: it can do nothing of task 0: null has no device cuda:1 here")
-        self.assertNotIn(f"said: n{NODES - 1}:", told)  # which has no GPU
+        self.assertRegex(told, r"the probe reported: n\d+: it can do nothing of task 0: null has no device cuda:1 here")
+        self.assertNotIn(f"reported: n{NODES - 1}:", told)  # which has no GPU
         self.fleet("cancel", "s.fleet")
 
     def test_what_slurm_does_not_have_is_said_before_anything_is_submitted(self):

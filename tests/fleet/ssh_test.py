@@ -87,7 +87,7 @@ class SshTest(FleetCase):
 
     def test_bad_hosts_are_one_line(self):
         self.study()
-        for text, words in [("", "names no host"), ("-oProxyCommand=x\n", "hosts:1: '-oProxyCommand=x' invalid host"), ("a\na\n", "hosts:2: a is there twice"),
+        for text, words in [("", "names no host"), ("-oProxyCommand=x\n", "hosts:1: invalid host '-oProxyCommand=x'"), ("a\na\n", "hosts:2: a is listed twice"),
                             ("a; rm\n", "invalid host")]:
             self.write(text, "hosts")
             self.assertIn(words, self.ssh(code=2))

@@ -101,7 +101,7 @@ class BestEngine final : public Finding {
     const auto like = one_backend ? std::nullopt : at_equal_precision(peaks, best, rival);
     if (like) {
       const auto comparison = compare_points(*like->first->point, *like->second->point, "throughput", confidence);
-      const std::string own = like->first == &best ? "That" : with_batch(*like->first);
+      const std::string own = like->first != &best ? with_batch(*like->first) : equal.empty() ? std::string("That") : best.line->label;
       if (comparison) equal.push_back(fmt::format("{} is {}", own, comparison_words(*comparison, with_batch(*like->second))));
       statement.points.push_back(like->second->point);
     }

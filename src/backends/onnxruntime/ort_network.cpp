@@ -68,7 +68,7 @@ OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, cons
   }
   try {
     ort().env();  // providers write to its log when they are added
-    const OrtSessionOptionsHandle made = make_session_options(settings);
+    const OrtSessionOptionsHandle made = make_session_options(settings, options.precision);
     append_ort_provider(made.get(), ort_provider(settings, device), device, options.precision, settings.threads);
     if (!profile_prefix.empty()) ort().call(ort_enable_profiling, made.get(), profile_prefix.c_str());
     network.session = open_session(model, made.get());

@@ -29,9 +29,9 @@ const OptionTable<OrtSettings>& ort_options();
 // With the request's threads. Throws Error{usage} naming the option and what it takes, or the library that is not there.
 OrtSettings ort_settings(const EngineRequest& request);
 OrtProvider ort_provider(const OrtSettings& settings, const DeviceId& device);
-// For the CPU provider alone; with the custom operators' libraries. Throws OrtFailure, and Error{refused} for a library that cannot be
-// used.
-OrtSessionOptionsHandle make_session_options(const OrtSettings& settings);
+// For the CPU provider alone; with the custom operators' libraries. Products with weights of few bits keep their activations in floats,
+// unless int8 is asked for. Throws OrtFailure, and Error{refused} for a library that cannot be used.
+OrtSessionOptionsHandle make_session_options(const OrtSettings& settings, Precision precision);
 
 // Where the threads-1 pool threads go, as the library wants it: "2;3;4", CPUs counted from 1. The calling thread is left where it is and
 // is taken to run on the first of `cpus`. Empty when there is nothing to pin, or fewer CPUs than threads.

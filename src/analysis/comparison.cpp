@@ -89,7 +89,7 @@ bool says_nothing(const Comparison& comparison) {
 }  // namespace
 
 std::string ratio_in_words(const Comparison& comparison) {
-  if (!comparison.interval) return why_too_few(comparison);
+  if (!comparison.interval) return fmt::format("{} ({})", format_ratio(comparison.ratio), why_too_few(comparison));
   if (says_nothing(comparison)) return format_ratio(comparison.ratio) + " (the scatter is too large to show a difference)";
   const RatioText text = ratio_text(comparison.ratio, *comparison.interval);
   return fmt::format("{} ({} to {}{})", text.ratio, text.low, text.high, comparison.separable() ? "" : ", no significant difference");

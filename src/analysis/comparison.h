@@ -33,7 +33,7 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
 std::string comparison_words(const Comparison& comparison, const std::string& other);
 // "single run", "2 repeats, where a comparison takes 3"
 std::string why_too_few(const Comparison& comparison);
-// In a sentence of one's own: "1.21 (1.15 to 1.27)", "1.02 (0.97 to 1.07, no significant difference)", "single run".
+// In a sentence of one's own: "1.21 (1.15 to 1.27)", "1.02 (0.97 to 1.07, no significant difference)", "1.21 (single run)".
 std::string ratio_in_words(const Comparison& comparison);
 // Of several, which is then said once: why none of them has an interval. Empty where one has, or the reasons differ.
 std::string common_caveat(const std::vector<const Comparison*>& comparisons);

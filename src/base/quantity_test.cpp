@@ -14,7 +14,7 @@ TEST(Quantity, HasFourSignificantDigitsAndNoExponent) {
   EXPECT_EQ(number_text(250), "250.0");
   EXPECT_EQ(number_text(1.5), "1.50");
   EXPECT_EQ(significant_text(12.3456, 4), "12.35");
-  EXPECT_EQ(significant_text(0.000012345, 4), "0.00001234");
+  EXPECT_EQ(significant_text(0.000012345, 4), "0.00001235");
   EXPECT_EQ(significant_text(9.9996, 4), "10.00");
   EXPECT_EQ(number_text(-1234.6), "-1235");
   EXPECT_EQ(number_text(1e9), "1,000,000,000");

@@ -10,6 +10,7 @@
 #include "cli/run_flags.h"
 #include "record/record_json.h"
 #include "run/progress.h"
+#include "run/run_summary.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -93,8 +94,9 @@ std::string result_lines(const Results& results, const char* when) {
   std::string text;
   for (const PointSummary& point : results.points) {
     const MetricSummary* throughput = point.find("throughput");
-    std::string gave = throughput == nullptr ? std::string(name_of(point.outcome))
-                                             : fmt::format("{} items/s, {}", format_estimate(throughput->estimate), name_of(point.verdict));
+    std::string gave = throughput == nullptr
+                           ? std::string(name_of(point.outcome))
+                           : fmt::format("{} items/s, {}", format_estimate(throughput->estimate), verdict_words(point.verdict));
     if (!point.reason.empty()) gave += ": " + printable(point.reason);
     text += fmt::format("{} {}: {} of {}, {}\n", when, format_time(point.first_started_unix_ns),
                         count_of(point.records, "record", "records"), point_label(point.point), gave);

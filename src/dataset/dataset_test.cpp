@@ -121,7 +121,7 @@ TEST(Dataset, AFolderOfPicturesIsInOrderOfNames) {
 
 TEST(Dataset, PicturesNeedAPictureShapedInput) {
   EXPECT_THAT(error_of(request_for("tests/data/pictures/waves.png", {"x", DataType::f32, Dims{{1, batch_symbol}, {10, ""}}})),
-              HasSubstr("[N,3,size,size], input 'x' has [1,10]"));
+              HasSubstr("[N,3,size,size], but input 'x' has [1,10]"));
 }
 
 TEST(Dataset, OpenSizesAreAskedFor) {

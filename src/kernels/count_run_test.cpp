@@ -153,7 +153,7 @@ TEST_F(CountedRunTest, LeavesOutZerosThatNoKernelConfirms) {
   const CountedRun run = counted();
   EXPECT_EQ(run.whole.metrics.at(products), 7100);
   EXPECT_FALSE(run.whole.metrics.contains(ffma));
-  EXPECT_THAT(run.notes, ::testing::Contains(HasSubstr("operations of threads were not counted: of the whole they are zero")));
+  EXPECT_THAT(run.notes, ::testing::Contains(HasSubstr("operations of threads were not counted: they are zero for the whole run")));
 }
 
 TEST_F(CountedRunTest, LeavesOutAGroupWhoseKnownKernelIsWrong) {

@@ -142,7 +142,7 @@ TEST(HostileOnnx, BadEnums) {
   EXPECT_THAT(error_after([](pb::GraphProto& graph) { graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(77); }),
               HasSubstr("number 77"));
   EXPECT_THAT(error_after([](pb::GraphProto& graph) { graph.mutable_input(0)->mutable_type()->mutable_sequence_type(); }),
-              HasSubstr("no tensor"));
+              HasSubstr("is not a tensor"));
   // protobuf's own encoder does not set an unknown enumerator, so its bytes are changed.
   pb::ModelProto model = conv_model();
   std::string bytes = model.SerializeAsString();
@@ -252,7 +252,7 @@ TEST(HostileOnnx, OldOperatorsWithoutTheirInputs) {
         add_attribute(node, "broadcast", pb::AttributeProto::INT)->set_i(1);
         add_attribute(node, "axis", pb::AttributeProto::INT)->set_i(0);
       }
-      EXPECT_THAT(error_of(model), HasSubstr("has not both of its inputs"));
+      EXPECT_THAT(error_of(model), ::testing::AnyOf(HasSubstr("expected 2 in opset 6"), HasSubstr("input 0 is missing")));
     }
   }
 }

@@ -47,7 +47,8 @@ std::string mutation_seed_file() {
   auto* list = add_attribute(add_node(graph, "Constant", {}, {"rest"}), "value_ints", pb::AttributeProto::INTS);
   list->add_ints(-1), list->add_ints(8), list->add_ints(8);
   add_node(graph, "Gather", {"s", "zero"}, {"n"}, "gather");
-  add_attribute(add_node(graph, "Unsqueeze", {"n"}, {"n1"}), "axes", pb::AttributeProto::INTS)->add_ints(0);
+  add_attribute(add_node(graph, "Constant", {}, {"axes"}), "value_ints", pb::AttributeProto::INTS)->add_ints(0);
+  add_node(graph, "Unsqueeze", {"n", "axes"}, {"n1"});
   add_attribute(add_node(graph, "Concat", {"n1", "rest"}, {"target"}), "axis", pb::AttributeProto::INT)->set_i(0);
   add_node(graph, "Reshape", {"y", "target"}, {"z"}, "reshape");
   add_attribute(add_node(graph, "Softmax", {"z"}, {"p"}), "axis", pb::AttributeProto::INT)->set_i(1);

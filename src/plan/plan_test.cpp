@@ -279,11 +279,11 @@ TEST(Overrides, Errors) {
     });
   };
   EXPECT_THAT(with([](Overrides& o) { o.iterations = 3, o.interval = 0.1; }), HasSubstr("give one of them"));
-  EXPECT_THAT(with([](Overrides& o) { o.repeats = 0; }), HasSubstr("--repeats 0"));
+  EXPECT_THAT(with([](Overrides& o) { o.repeats = 0; }), HasSubstr("invalid value '0' for --repeats"));
   EXPECT_THAT(with([](Overrides& o) { o.interval = 1.5; }), HasSubstr("--interval"));
   EXPECT_THAT(with([](Overrides& o) { o.target = "often"; }), HasSubstr("--percentile"));
   EXPECT_THAT(with([](Overrides& o) { o.axes = {{"batch", {}}}; }), HasSubstr("no value"));
-  EXPECT_THAT(with([](Overrides& o) { o.axes = {{"batch", {"0"}}}; }), HasSubstr("batch: '0'"));
+  EXPECT_THAT(with([](Overrides& o) { o.axes = {{"batch", {"0"}}}; }), HasSubstr("invalid value '0' for batch"));
   EXPECT_THAT(with([](Overrides& o) { o.axes = {{"batch", {"1"}}, {"batch", {"2"}}}; }), HasSubstr("given twice"));
 }
 

@@ -80,7 +80,7 @@ TEST(LoadVerdict, ABoundIsHeldOrBrokenInWords) {
   EXPECT_THAT(verdict({1000, 16e6, 21e6, 1000}), HasSubstr("is not held: even the fastest query took 16 ms"));
   EXPECT_EQ(verdict({99, 2e6, 3e6, 0}).substr(0, 96),
             "0 of 99 queries missed the bound p99=15ms: too few to tell whether it is held; some 360 more may");
-  EXPECT_THAT(verdict({1000, 2e6, 15e6, 10}), HasSubstr("10 of 1000 queries missed the bound p99=15ms: as many as it allows"));
+  EXPECT_THAT(verdict({1000, 2e6, 15e6, 10}), HasSubstr("10 of 1000 queries missed the bound p99=15ms: exactly as many as it allows"));
   OfferedLoad late = load_of(1000, 0);
   for (int i = 0; i < 100; ++i) late.lateness.add(i < 90 ? 1000 : 6'000'000);
   EXPECT_THAT(reason_of(late, bound, {1000, 2e6, 21e6, 40}), HasSubstr("issued late, by 6 ms"));

@@ -198,7 +198,7 @@ TEST_F(MeasureTest, AnOpenLoopIsJudgedByTheIntervalThatItsPercentileWasAskedFor)
   order.stopping.budget = 2000 * ms;
   const Record record = measured(order);
   EXPECT_EQ(record.verdict, Verdict::unstable);
-  EXPECT_THAT(record.reason, HasSubstr("p99 +-"));
+  EXPECT_THAT(record.reason, HasSubstr("p99 CI "));
 }
 
 // Two in a second, a hundredth of it apart, are two a second and not a hundred.

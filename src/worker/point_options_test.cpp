@@ -56,8 +56,9 @@ TEST(PointOptions, shapes) {
   const auto shapes = parse_shapes("a:0:Nx3x224/mask:1x7");
   EXPECT_EQ(shapes, (std::map<std::string, std::vector<int64_t>>{{"a:0", {-1, 3, 224}}, {"mask", {1, 7}}}));
   EXPECT_TRUE(parse_shapes("").empty());
+  EXPECT_EQ(parse_shapes("a:0x3").at("a"), (std::vector<int64_t>{0, 3})) << "a state may start empty";
   EXPECT_EQ(parse_shapes("model/x:0:1x2/y:3").at("model/x:0"), (std::vector<int64_t>{1, 2}));
-  for (const char* wrong : {"a", "a:", ":3", "a:0x3", "a:-2", "a:3x", "a:3xy", "a:99999999999"})
+  for (const char* wrong : {"a", "a:", ":3", "a:-2", "a:3x", "a:3xy", "a:99999999999"})
     EXPECT_THROW(parse_shapes(wrong), Error) << wrong;
 }
 

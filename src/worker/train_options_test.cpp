@@ -99,7 +99,7 @@ TEST(TrainOptions, ProcessesHaveEqualDevicesOfTheirOwnOrOneCpu) {
   EXPECT_THAT(refusal(1, {first, second}), HasSubstr("--processes 2"));
   EXPECT_THAT(refusal(2, {first}), HasSubstr("name 2 devices"));
   EXPECT_THAT(refusal(2, {first, first}), HasSubstr("cuda:0 is named twice"));
-  EXPECT_THAT(refusal(2, {cpu, first}), HasSubstr("not for cpu and cuda"));
+  EXPECT_THAT(refusal(2, {cpu, first}), HasSubstr("equal devices, not cpu and cuda"));
 }
 
 TEST(TrainOptions, AFewSamplesAreCheckedInEqualParts) {

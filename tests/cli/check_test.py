@@ -114,12 +114,17 @@ class Check(unittest.TestCase):
             self.assertIn("--samples", run.stderr)
             self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
 
-    def test_outputs_without_elements_agree(self):
+    def test_outputs_without_elements_are_unchecked(self):
+        """A size of 0 in the file is open; one that is given is taken."""
         with tempfile.TemporaryDirectory() as name:
             path = pathlib.Path(name, "empty.onnx")
             path.write_bytes(relu_model(0))
-            run = deepgap("check", str(path))
+            open_size = deepgap("check", str(path))
+            self.assertEqual(open_size.returncode, 2, open_size.stderr + open_size.stdout)
+            self.assertIn("input 'x', dimension 1", open_size.stderr)
+            run = deepgap("check", str(path), "--shape", "x:1x0")
             self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
+            self.assertIn("unchecked: all outputs are empty", run.stdout)
 
     def test_a_reference_of_nan_is_none(self):
         with tempfile.TemporaryDirectory() as name:

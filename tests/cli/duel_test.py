@@ -131,7 +131,7 @@ class AnyPaceTest(DuelCase):
                     os.remove(self.store)
                 name, value = option.split("=")
                 result = self.run_deepgap("--duel", "null." + name, "--axis", f"null.{name}=9999999,{value}", "--axis", "null.latency=2ms",
-                                          "--axis", f"null.clock={clock}", "--warmup", "5", "--timeout", "1s")
+                                          "--axis", f"null.clock={clock}", "--warmup", "5", "--timeout", "10s")
                 self.assertEqual(result.returncode, 1, result.stderr)
                 first, second = self.rows()
                 self.assertEqual(second["outcome"], outcome)
@@ -150,7 +150,7 @@ class AnyPaceTest(DuelCase):
             self.assertIn("interrupted by the user", row["reason"])
 
     def test_bad_input_is_one_line(self):
-        for flags, words in ((["--duel", "backend"], "one value, null; a duel takes two or more"), (["--duel", "colour"], "the axis has no value"),
+        for flags, words in ((["--duel", "backend"], "one value, null; a comparison needs two or more"), (["--duel", "colour"], "the axis has no value"),
                              (["--duel", "batch", "--duel", "threads", "--batch", "1,2", "--threads", "1,2"], "--duel batch,threads: compare along one axis"),
                              (["--duel", "batch,threads", "--batch", "1,2", "--threads", "1,2"], "compare along one axis"),
                              (["--duel", "batch", "--batch", "1,2", "--scenario", "server", "--rate", "5"], "batch or single-stream, not server"),

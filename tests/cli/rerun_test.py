@@ -41,8 +41,8 @@ class RerunTest(StoreCase):
             self.assertEqual(new[column], row[column], column)
         self.assertNotEqual((new["record_id"], new["run_id"]), (row["record_id"], row["run_id"]))
         self.assertIn("not enough data: single run", said, "one repeat tells nothing")
-        self.assertRegex(said, r"(?m)^then .*: 2 records of .*, [\d.]+ items/s, as_found$")
-        self.assertRegex(said, r"(?m)^now .*: 1 record of .*, [\d.]+ items/s, as_found$")
+        self.assertRegex(said, r"(?m)^then .*: 2 records of .*, [\d.]+ items/s, no target$")
+        self.assertRegex(said, r"(?m)^now .*: 1 record of .*, [\d.]+ items/s, no target$")
         self.assertEqual(len(self.rows()), len(rows), "the Store that has it is left alone")
 
     def test_three_of_both_are_compared(self):

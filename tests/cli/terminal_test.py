@@ -57,9 +57,9 @@ class TerminalTest(StoreCase):
         code, shown = self.at_terminal("--batch", "1,2", "--axis", "distribution=normal", "--budget", "1s")
         self.assertEqual(code, 0, shown)
         first, on = shown.index("provisional"), shown.index("going on until")
-        self.assertEqual(shown[first:on].count("ok, as_found"), 2)
+        self.assertEqual(re.findall(r"(?m)^resnet18\S* +null +(\d) .* no target$", shown[first:on]), ["1", "2"])
         self.assertNotIn("items/s (", shown[:on], "no Record yet")
-        self.assertEqual(shown[on:].count("items/s ("), 2)
+        self.assertEqual(len(re.findall(r"(?m)^.*\[[12]/2\] resnet18.* items/s \((?:±|\+/-)", shown[on:])), 2)
         self.assertIn(" left] first look: ", shown)
         self.assertEqual(len(self.rows()), 2, "the first look is in no Store")
 

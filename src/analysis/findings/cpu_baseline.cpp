@@ -55,6 +55,9 @@ class CpuBaseline final : public Finding {
     const auto words = [&](const Pair& pair) -> std::string {
       const auto ratio = compare_points(*pair.gpu.point, *pair.cpu.point, "throughput");
       if (!ratio) return {};
+      if (!ratio->interval)
+        return fmt::format("{} in {} is not compared with the CPU in {} ({})", device, precision_of(pair.gpu), precision_of(pair.cpu),
+                           too_few_words(*ratio));
       return fmt::format("{} in {} gives {} times the throughput of the CPU in {}", device, precision_of(pair.gpu), ratio_in_words(*ratio),
                          precision_of(pair.cpu));
     };

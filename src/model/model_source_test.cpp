@@ -128,7 +128,8 @@ TEST(ModelSource, FilesOfOtherFormats) {
               testing::AllOf(HasSubstr("'net.pt' is neither"), HasSubstr("torch.onnx.export")));
   EXPECT_THAT(error_of({.name = "net.tflite"}, ErrorKind::usage), HasSubstr("exporter writes it as ONNX"));
   const ScratchFolder folder;
-  const std::string path = folder.write("net.pth", std::string("PK\x03\x04") + std::string(22, '\0') + std::string("\x0c\0\0\0", 4) + "net/data.pkl\n");
+  const std::string path =
+      folder.write("net.pth", std::string("PK\x03\x04") + std::string(22, '\0') + std::string("\x0c\0\0\0", 4) + "net/data.pkl\n");
   EXPECT_THAT(error_of({.name = path}, ErrorKind::input), testing::AllOf(HasSubstr(path + ": "), HasSubstr("torch.onnx.export")));
 }
 

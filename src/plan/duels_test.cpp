@@ -68,7 +68,8 @@ TEST(Duels, WhatTakesNoTurnsIsRefusedInOneLine) {
   const Axis model{"model", {"resnet50"}}, backends{"backend", {"native", "onnxruntime"}};
   EXPECT_THAT(refusal(study_of("backend", {model})), HasSubstr("the axis has no value"));
   EXPECT_THAT(refusal(study_of("backend,batch", {model, backends, {"batch", {"1", "8"}}})), HasSubstr("compare along one axis"));
-  EXPECT_THAT(refusal(study_of("backend", {model, {"backend", {"native"}}})), HasSubstr("one value, native; a comparison needs two or more"));
+  EXPECT_THAT(refusal(study_of("backend", {model, {"backend", {"native"}}})),
+              HasSubstr("one value, native; a comparison needs two or more"));
   EXPECT_THAT(refusal(study_of("backend", {model, backends, {"scenario", {"server"}}, {"rate", {"10"}}})),
               HasSubstr("batch or single-stream, not server"));
   EXPECT_THAT(refusal(study_of("scenario", {model, {"scenario", {"batch", "single-stream"}}})), HasSubstr("do the same work"));

@@ -164,6 +164,7 @@ TEST(ExportTable, APointHasItsSummary) {
     record.repeat = i;
     record.estimates["throughput"] = {100.0 + i, 99.0 + i, 101.0 + i, 50};
     record.estimates["timings"] = {50, {}, {}, 1};
+    record.estimates["latency_p99_ms"] = {10.0 + i, {}, {}, 50};
     record.environment["os.kernel"] = fmt::format("6.1.{}", i);
     record.environment["memory.available_bytes"] = int64_t{i};
     records.push_back(record);

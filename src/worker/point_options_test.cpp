@@ -58,8 +58,7 @@ TEST(PointOptions, shapes) {
   EXPECT_TRUE(parse_shapes("").empty());
   EXPECT_EQ(parse_shapes("a:0x3").at("a"), (std::vector<int64_t>{0, 3})) << "a state may start empty";
   EXPECT_EQ(parse_shapes("model/x:0:1x2/y:3").at("model/x:0"), (std::vector<int64_t>{1, 2}));
-  for (const char* wrong : {"a", "a:", ":3", "a:-2", "a:3x", "a:3xy", "a:99999999999"})
-    EXPECT_THROW(parse_shapes(wrong), Error) << wrong;
+  for (const char* wrong : {"a", "a:", ":3", "a:-2", "a:3x", "a:3xy", "a:99999999999"}) EXPECT_THROW(parse_shapes(wrong), Error) << wrong;
 }
 
 TEST(PointOptions, only_process_wide_options_part_processes) {

@@ -57,7 +57,7 @@ class CpuBaseline final : public Finding {
       if (!ratio) return {};
       if (!ratio->interval)
         return fmt::format("{} in {} is not compared with the CPU in {} ({})", device, precision_of(pair.gpu), precision_of(pair.cpu),
-                           too_few_words(*ratio));
+                           why_too_few(*ratio));
       return fmt::format("{} in {} gives {} times the throughput of the CPU in {}", device, precision_of(pair.gpu), ratio_in_words(*ratio),
                          precision_of(pair.cpu));
     };

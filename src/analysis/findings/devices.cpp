@@ -26,9 +26,7 @@ std::string caveat_of(const Ratios& ratios) {
 
 // What keeps it from being knowledge is with it, unless all have the same `caveat`, which is said behind them.
 std::string words_of(const DeviceRatio& ratio, const std::string& caveat) {
-  const Comparison& throughput = ratio.throughput;
-  if (!caveat.empty()) return format_ratio(throughput.ratio);
-  return throughput.interval ? ratio_in_words(throughput) : fmt::format("{} ({})", format_ratio(throughput.ratio), too_few_words(throughput));
+  return caveat.empty() ? ratio_in_words(ratio.throughput) : format_ratio(ratio.throughput.ratio);
 }
 
 std::string behind(const std::string& caveat) { return caveat.empty() ? "" : fmt::format(" ({})", caveat); }

@@ -79,7 +79,7 @@ TEST(RunSummary, a_table_for_a_narrow_terminal_says_what_was_cut) {
   EXPECT_LE(longest, 80u) << table;
   EXPECT_NE(table.find("shortened: "), std::string::npos) << table;
   EXPECT_NE(table.find("items/s"), std::string::npos);
-  EXPECT_NE(table.find("480.2"), std::string::npos);
+  EXPECT_NE(table.find("480"), std::string::npos) << table;
   EXPECT_EQ(summary_table(points).find("shortened"), std::string::npos) << "a file is as wide as it takes";
   const std::vector<Record> one{ok_record(1, 250)};
   EXPECT_EQ(summary_table(summarize_points(one), 100), summary_table(summarize_points(one)));
@@ -160,7 +160,9 @@ TEST(Winner, is_not_named_by_the_load_that_was_offered) {
     clients[i].point.scenario = "concurrency";
     clients[i].point.options["clients"] = std::to_string(1 + 7 * i);
   }
-  EXPECT_TRUE(winner_lines(summarize_points(clients)).empty()) << "eight clients are no faster way than one";
+  const auto reached = winner_lines(summarize_points(clients));
+  ASSERT_EQ(reached.size(), 1u);
+  EXPECT_EQ(reached[0].find("fastest"), std::string::npos) << "eight clients are no faster way than one: " << reached[0];
 }
 
 TEST(Progress, plain_lines_have_no_control_characters) {

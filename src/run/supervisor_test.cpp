@@ -182,7 +182,7 @@ TEST_F(SupervisorTest, AnInterruptedWorkerIsAskedForWhatItHas) {
   host_.interrupt_at = 1 * s;
   const auto records = serve({job_of(1), job_of(2)}, {answers(3 * s, Outcome::interrupted, "by the user")});
   ASSERT_EQ(records.size(), 1U) << "the rest is left out";
-  EXPECT_EQ(records[0].reason, "by the user") << "its own Record";
+  EXPECT_EQ(records[0].reason, "interrupted by the user") << "the parent knows what ended it";
 }
 
 TEST_F(SupervisorTest, AnInterruptedWorkerThatGoesOnIsNotWaitedForLong) {

@@ -31,7 +31,7 @@ TEST(TextTable, IsSqueezedUntilItFits) {
             "point         items/s\n"
             "net \u00b7..tch 1    995.5\n"
             "net \u00b7..ch 16     1990\n"
-            "(left out: verdict; shortened: point; --json has all)\n");
+            "(left out: verdict;\n    shortened: point;\n    --json has all)\n");
   EXPECT_EQ(fitted_table({}, 80, {}), "");
 }
 

@@ -148,7 +148,7 @@ TEST(Findings, precision_is_compared_where_both_were_measured) {
   EXPECT_THAT(said[0].detail, HasSubstr("Both at batch 16, the largest that both ran."));
   add(collector, {.batch = 512, .throughputs = {90, 90.2, 90.4}});
   said = find("precision", collector);
-  EXPECT_THAT(said[0].headline, HasSubstr("bf16 is 8.99"));
+  EXPECT_THAT(said[0].headline, HasSubstr("bf16 is 8.98 times (8.94 to 9.02)"));
   EXPECT_THAT(said[0].detail, HasSubstr("Batch 512 against batch 16."));
 }
 

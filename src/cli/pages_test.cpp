@@ -63,7 +63,7 @@ bool is_deepgap(const std::string& word) { return word == "deepgap" || word == "
 
 TEST(Pages, CommandsAreFoundInShellBlocksAlone) {
   EXPECT_EQ(commands_of("deepgap a\n```sh\ndeepgap b   # why\ndeepgap c \\\n  --flag\n```\n```text\ndeepgap d\n```\n"),
-            (std::vector<std::string>{"deepgap b  ", "deepgap c   --flag"}));
+            (std::vector<std::string>{"deepgap b  ", "deepgap c  --flag"}));
   EXPECT_EQ(words_of("deepgap compare --a 'b=c; d' \"e f\" > g"), (std::vector<std::string>{"deepgap", "compare", "--a", "b=c; d", "e f"}));
 }
 

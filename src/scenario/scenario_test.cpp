@@ -3,6 +3,7 @@
 #include "scenario/fake_target.h"
 #include "scenario/test_drive.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +103,7 @@ TEST(Batch, ATargetThatNeverCompletesIsAnErrorInVirtualTime) {
     void cancel() override {}
   } target;
   Driven run;
-  EXPECT_THAT(error_of([&] { run.drive(target, "batch", 1, counts(1)); }), HasSubstr("wait forever"));
+  EXPECT_THAT(error_of([&] { run.drive(target, "batch", 1, counts(1)); }), HasSubstr("wait for ever"));
 }
 
 TEST(Batch, LimitsAndOptionsAreChecked) {
@@ -111,7 +112,11 @@ TEST(Batch, LimitsAndOptionsAreChecked) {
   EXPECT_THAT(error_of([&] { run.drive(target, "batch", 8, counts(1)); }), HasSubstr("batch 8"));
   EXPECT_THAT(error_of([&] { run.drive(target, "batch", 4, counts(1), {{"in_flight", "2"}}); }), HasSubstr("in_flight=2"));
   for (const char* wrong : {"0", "-1", "x", "1.5", "99999"}) {
-    EXPECT_THAT(error_of([&] { run.drive(target, "batch", 1, counts(1), {{"in_flight", wrong}}); }), HasSubstr("in_flight='")) << wrong;
+    EXPECT_THAT(error_of([&] {
+                  run.drive(target, "batch", 1, counts(1), {{"in_flight", wrong}});
+                }),
+                HasSubstr(fmt::format("invalid value '{}' for in_flight", wrong)))
+        << wrong;
   }
 }
 

@@ -207,7 +207,7 @@ TEST(Interval, PercentileTarget) {
   EXPECT_EQ(stopping->state(), State::enough);
   EXPECT_GE(queries, 368) << "fewer say nothing about p99";
   EXPECT_LT(queries, 20'000);
-  EXPECT_THAT(stopping->reason(), HasSubstr("p99 +-"));
+  EXPECT_THAT(stopping->reason(), HasSubstr("p99 CI \u00b1"));
 }
 
 TEST(Warmup, FixedCount) {

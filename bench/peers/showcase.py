@@ -35,15 +35,7 @@ def step_of(mode, net, x):
     """A function that computes net over x on the GPU once, without waiting for it."""
     import torch
     if mode == "graph":
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                net(x)
-        stream.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            net(x)
-        return graph.replay
+        return torch_cuda.captured(net, x)
     if mode == "compile":
         compiled = torch.compile(net, mode="max-autotune")
         return lambda: compiled(x)

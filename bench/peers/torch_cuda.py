@@ -69,6 +69,20 @@ def loop(name, precision, batch, mode, layout, seconds):
     return rates(net, x, mode, batch, seconds)
 
 
+def captured(net, x):
+    """A function that replays net over x as one CUDA graph, without waiting for it."""
+    import torch
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            net(x)
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        net(x)
+    return graph.replay
+
+
 def rates(net, x, mode, batch, seconds):
     """Items/s of net over x, as calls ('eager') or as one CUDA graph, waiting for each batch and launching ahead."""
     import time
@@ -76,15 +90,7 @@ def rates(net, x, mode, batch, seconds):
     with torch.inference_mode():
         step = lambda: net(x)
         if mode == "graph":
-            stream = torch.cuda.Stream()
-            with torch.cuda.stream(stream):
-                for _ in range(3):
-                    net(x)
-            stream.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                net(x)
-            step = graph.replay
+            step = captured(net, x)
 
         def rate(wait):
             begin, count = time.perf_counter(), 0

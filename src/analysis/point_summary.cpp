@@ -133,6 +133,7 @@ void add_record(Group& group, const Record& record) {
   summary.last_started_unix_ns = std::max(summary.last_started_unix_ns, record.started_unix_ns);
   if (record.outcome != Outcome::ok) return;
   keep_dispatcher_facts(summary, record);
+  if (std::string modes = text_in(record.facts, latency_modes_fact); !modes.empty()) summary.latency_modes = std::move(modes);
   if (!record.run_id.empty()) summary.runs.insert(record.run_id);
   Values& values = group.values;
   ++values.records;

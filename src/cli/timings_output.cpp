@@ -20,6 +20,7 @@ void write_timings(const TimingsOf& of, bool json, const std::string& output) {
     if (!of.run_id.empty() && each.run_id != of.run_id) return;
     Record record = each;
     record.timings = store.timings(record.record_id);
+    record.series = store.series(record.record_id);
     dropped += record.timings_dropped;
     if (record.timings.empty()) return;
     file.write(json ? (any ? ",\n" : "\n") + timings_objects(record) : timings_rows(record));

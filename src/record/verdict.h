@@ -12,4 +12,7 @@ constexpr bool is_sound(Verdict verdict) { return verdict == Verdict::valid || v
 // it.
 inline constexpr const char* wide_interval_fact = "wide_interval";
 
+// The fact (a sentence) of a Record whose latencies fall into two groups (stats/modes.h). It stands beside the verdict.
+inline constexpr const char* latency_modes_fact = "latency.modes";
+
 }  // namespace deepgap

@@ -152,7 +152,9 @@ void add_result_columns(const Results& results, std::vector<Column>& columns) {
   columns.push_back(text_column("check", check_text));
   columns.back().small = top1_text;
   columns.push_back(text_column("verdict", verdict_text));
-  columns.back().small = [](const PointSummary& p) { return p.reason; };
+  columns.back().small = [](const PointSummary& p) {
+    return p.reason.empty() || p.latency_modes.empty() ? p.reason + p.latency_modes : p.reason + "; " + p.latency_modes;
+  };
 }
 
 // The options that not all Points share; those that they share stand above the table.

@@ -51,7 +51,9 @@ std::string result_text(const Record& record) {
   if (record.verdict == Verdict::as_found) text += ", no target";
   if (record.unchecked) text += ", unchecked";
   if (record.unchecked && is_sound(record.verdict) && !record.reason.empty()) text += fmt::format(" ({})", record.reason);
-  if (const auto note = record.facts.find("streams.note"); note != record.facts.end()) {
+  for (const char* fact : {latency_modes_fact, "streams.note"}) {
+    const auto note = record.facts.find(fact);
+    if (note == record.facts.end()) continue;
     if (const auto* words = std::get_if<std::string>(&note->second)) text += ", " + *words;
   }
   return text;

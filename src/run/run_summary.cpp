@@ -54,6 +54,7 @@ std::string result(const PointSummary& point) {
   std::string text = has_verdict ? verdict_words(point.verdict) : std::string(name_of(point.outcome));
   if (point.unchecked) text += ", unchecked";
   if (point.unchecked && !point.reason.empty()) text += fmt::format(" ({})", point.reason);
+  if (has_verdict && !point.latency_modes.empty()) text += ", " + point.latency_modes;
   return text;
 }
 
@@ -175,10 +176,9 @@ std::string summary_table(const std::vector<PointSummary>& points, size_t width,
 nlohmann::json summary_json(const std::vector<PointSummary>& points) {
   nlohmann::json list = nlohmann::json::array();
   for (const PointSummary& point : points) {
-    nlohmann::json row{{"point_id", point.point_id},           {"point", point_to_json(point.point)},
-                       {"device_name", point.identity.device}, {"outcome", name_of(point.outcome)},
-                       {"verdict", name_of(point.verdict)},    {"reason", point.reason},
-                       {"unchecked", point.unchecked},         {"records", point.records},
+    nlohmann::json row{{"point_id", point.point_id},         {"point", point_to_json(point.point)},  {"device_name", point.identity.device},
+                       {"outcome", name_of(point.outcome)},  {"verdict", name_of(point.verdict)},    {"reason", point.reason},
+                       {"unchecked", point.unchecked},       {"latency_modes", point.latency_modes}, {"records", point.records},
                        {"metrics", nlohmann::json::object()}};
     for (const auto& [id, metric] : point.metrics) row["metrics"][id] = estimate_json(metric.estimate);
     list.push_back(std::move(row));

@@ -2,35 +2,50 @@
 // copies back, as the engine's device clock saw them; of a step of training its parts too. Costs well below a microsecond a query.
 #pragma once
 
+#include "record/marked_parts.h"
 #include "scenario/forwarding_target.h"
 #include "stats/correlated.h"
 
 #include <deepgap/record.h>
 
+#include <array>
+#include <cstddef>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
 class MarkMeter final : public ForwardingTarget {
  public:
-  explicit MarkMeter(Target& target) : ForwardingTarget(target) {}  // `target` outlives it
+  static constexpr size_t default_limit = 1'000'000;
+  // `target` outlives it. The parts of single queries are kept for the first `limit` completions, which bounds memory.
+  explicit MarkMeter(Target& target, size_t limit = default_limit) : ForwardingTarget(target), limit_(limit) {}
   void on_completion(TargetCompletion completion) override;
 
-  // "copy_in_ms", "compute_ms", "copy_out_ms", and of steps "forward_ms", "backward_ms", "allreduce_ms", "update_ms": means over the
-  // queries that had both marks; none where the engine sets none.
+  // By the names of marked_parts: means over the queries that had both marks; none where the engine sets none.
   std::map<std::string, Estimate> estimates() const;
+  // The same of single queries, a Series for each part that any of them has: the times are the ends of those `timings` whose query has the
+  // part, in their order. A query that was completed in several batches has the longest of them.
+  std::vector<Series> series(std::span<const Timing> timings) const;
   void restart();  // forgets what came before
 
  private:
-  void add(std::span<const Mark> marks);
-
-  struct Series {
-    RatioSeries copy_in, compute, copy_out, forward, backward, allreduce, update;
+  static constexpr Nanoseconds none = -1;
+  using Parts = std::array<Nanoseconds, marked_parts.size()>;  // `none` where a mark is missing
+  struct Kept {
+    uint64_t query;
+    Parts parts;
   };
+  static Parts parts_of(std::span<const Mark> marks);
+  void add(uint64_t query, std::span<const Mark> marks);
+
+  size_t limit_;
   mutable std::mutex mutex_;
-  Series series_;
+  std::array<RatioSeries, marked_parts.size()> sums_;
+  std::vector<Kept> kept_;
 };
 
 }  // namespace deepgap

@@ -17,8 +17,12 @@ class MarkedTarget final : public Target {
   void submit(std::span<const Query> /*queries*/) override {}
   void flush() override {}
   void cancel() override {}
-  void complete(const std::vector<Mark>& marks, Status status = Status::ok) {
-    const Completed completed{0, 0, 1, status, marks};
+  void complete(const std::vector<Mark>& marks, Status status = Status::ok, uint64_t query = 0) {
+    Completed completed;
+    completed.query = query;
+    completed.count = 1;
+    completed.status = status;
+    completed.marks = marks;
     completion_(std::span(&completed, 1));
   }
 
@@ -49,6 +53,29 @@ TEST(MarkMeter, MeansOfWhatTheDevicesClockSaw) {
   EXPECT_DOUBLE_EQ(estimates.at("copy_out_ms").value, 0.5);
   EXPECT_EQ(estimates.at("compute_ms").n, 2);
   EXPECT_EQ(meter.limits().max_in_flight, 2);
+}
+
+TEST(MarkMeter, PartsOfSingleQueriesAreSeriesBesideTheirTimings) {
+  MarkedTarget target;
+  MarkMeter meter(target, 4);
+  meter.on_completion([](std::span<const Completed>) {});
+  target.complete(on_device(1'000'000, 4'000'000, 4'500'000), Status::ok, 1);
+  target.complete({}, Status::ok, 2);
+  target.complete({{MarkId::compute_begin, 0, 100}, {MarkId::compute_end, 0, 1'000'100}}, Status::ok, 3);
+  target.complete({{MarkId::compute_begin, 0, 100}, {MarkId::compute_end, 0, 2'000'100}}, Status::ok, 3);  // its second batch
+  target.complete(on_device(1'000'000, 4'000'000, 4'500'000), Status::ok, 4);
+  target.complete(on_device(1'000'000, 4'000'000, 4'500'000), Status::ok, 5);  // beyond the limit
+  std::vector<Timing> timings;
+  for (const uint64_t query : {1, 2, 3, 5}) timings.push_back({query, 0, 0, static_cast<Nanoseconds>(100 * query), 1, Status::ok});
+  const auto series = meter.series(timings);
+  ASSERT_EQ(series.size(), 3U);
+  EXPECT_EQ(series[0].name, "copy_in_ms");
+  EXPECT_EQ(series[0].times, (std::vector<Nanoseconds>{100}));
+  EXPECT_EQ(series[1].name, "compute_ms");
+  EXPECT_EQ(series[1].times, (std::vector<Nanoseconds>{100, 300}));
+  EXPECT_EQ(series[1].values, (std::vector<double>{3, 2}));
+  meter.restart();
+  EXPECT_TRUE(meter.series(timings).empty());
 }
 
 TEST(MarkMeter, WithoutMarksThereIsNothing) {

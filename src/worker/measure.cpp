@@ -9,11 +9,13 @@
 #include "record/point_option.h"
 #include "record/search_marks.h"
 #include "record/tenant_set.h"
+#include "record/verdict.h"
 #include "telemetry/environment.h"
 #include "worker/accuracy.h"
 #include "worker/classes.h"
 #include "worker/energy_windows.h"
 #include "worker/expected.h"
+#include "worker/latency_modes.h"
 #include "worker/loaded_order.h"
 #include "worker/preparation.h"
 #include "worker/process_facts.h"
@@ -351,6 +353,7 @@ void Measurement::keep(Measured measured) {
   if (measured.window) record_.windows.back() = *measured.window;
   record_.timings = std::move(measured.timings);
   record_.timings_dropped = measured.timings_dropped;
+  if (std::string modes = latency_modes_text(record_.timings); !modes.empty()) record_.facts[latency_modes_fact] = std::move(modes);
   record_.estimates = std::move(measured.estimates);
   record_.verdict = measured.verdict;
   if (!measured.reason.empty())

@@ -251,6 +251,8 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
   if (was_cut(context)) tell_of_cut(filling.log.end() - filling.log.begin(), options_.bound.has_value(), measured);
   measured.timings_dropped = filling.log.dropped();
   measured.timings = filling.log.take();
+  const std::vector<Series> marks = filling.meter.series(measured.timings);
+  measured.series.insert(measured.series.end(), marks.begin(), marks.end());
   filling_.reset();
   return measured;
 }

@@ -100,7 +100,7 @@ class EndToEndTest(StoreCase):
                              (["--decode-threads", "0", *end_to_end], "invalid value '0' for --decode-threads: expected a whole number from 1 to 1024"),
                              (["--decode-threads", "1025", *end_to_end], "'1025' for --decode-threads"),
                              (["--decode-threads", "2"], "decode_threads applies to end-to-end queries"),
-                             (["--end-to-end", "pipelined"], "end_to_end"),
+                             (["--end-to-end", "pipelined"], "'pipelined' for --end-to-end"),
                              (["--processes", "2", *end_to_end], "--end-to-end needs one process")):
             with self.subTest(flags):
                 result = self.run_deepgap(*self.small, "--backend", "null", "-n", "5", *flags)

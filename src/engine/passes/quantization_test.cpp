@@ -139,9 +139,9 @@ TEST(RequireHandledQuantization, RefusesOtherNumbersThanFloat) {
   const auto refusal = [](DataType scale, int64_t block_size) -> std::string {
     QuantizedBuilder b;
     const ValueId q = b.constant(integer_tensor(DataType::i8, {2}, {5, 6}));
-    const ValueId s = b.constant(floats({}, {1}));
+    const ValueId s = block_size == 0 ? b.constant(floats({}, {1})) : b.constant(floats({1}, {1}));
     b.graph.values[static_cast<size_t>(s)].type = scale;
-    b.graph.outputs = {b.node("DequantizeLinear", {q, s}, {{"block_size", block_size}})};
+    b.graph.outputs = {b.node("DequantizeLinear", {q, s}, {{"axis", int64_t{0}}, {"block_size", block_size}})};
     try {
       optimize_unbound(b.graph);
     } catch (const Error& error) {
@@ -152,7 +152,7 @@ TEST(RequireHandledQuantization, RefusesOtherNumbersThanFloat) {
   };
   EXPECT_EQ(refusal(DataType::f32, 0), "not refused");
   EXPECT_EQ(refusal(DataType::f16, 0), "native: node 'DequantizeLinear_0' (DequantizeLinear): a scale of float16 is not handled here");
-  EXPECT_EQ(refusal(DataType::f32, 32), "native: node 'DequantizeLinear_0' (DequantizeLinear): scales of blocks are not handled here");
+  EXPECT_EQ(refusal(DataType::f32, 2), "native: node 'DequantizeLinear_0' (DequantizeLinear): scales of blocks are not handled here");
 }
 
 }  // namespace

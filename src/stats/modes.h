@@ -1,0 +1,38 @@
+// Whether values in order of time fall into two groups, such as the latencies of queries that two memories, two cores or two code paths
+// serve, and in which order the groups come.
+//
+//  - Groups: the dip of the values' distribution, which is its largest distance from the nearest unimodal one (Hartigan and Hartigan, "The
+//    dip test of unimodality", Annals of Statistics 13, 1985; computed as in Hartigan, algorithm AS 217, Applied Statistics 34, 1985). The
+//    uniform distribution is the least favourable one, so that its 0.999 quantile bounds the false alarms of every unimodal distribution.
+//    Neighbours that resemble each other count as fewer values, by the interval of the groups' share (correlated.h).
+//  - Order: Wald and Wolfowitz, "On a test whether two samples are from the same population", Annals of Mathematical Statistics 11 (1940):
+//    the number of runs of one group.
+// Groups that differ by less than 5 %, or of which one has less than 5 % of the values, are none: they decide nothing.
+// bench/coverage counts false alarms and what is found.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace deepgap {
+
+enum class ModeOrder {
+  alternating,  // they take turns nearly every time
+  stretches,    // each lasts for a while
+  mixed         // neither: as if by chance
+};
+
+struct Modes {
+  double low = 0, high = 0;  // medians of the groups
+  double share_low = 0;      // of the values that belong to the lower group
+  ModeOrder order = ModeOrder::mixed;
+};
+
+// nullopt: nothing speaks for two groups, or there are fewer than 50 values, which must be positive.
+std::optional<Modes> find_modes(std::span<const double> values);
+
+// Of values in ascending order, from 1/(2 n) to 1/4; 0 of fewer than two or equal ones.
+double dip_of(std::span<const double> ascending);
+
+}  // namespace deepgap

@@ -279,7 +279,7 @@ TEST(PointSummary, the_verdict_of_a_point_is_about_its_interval_over_repeats) {
     record.facts.clear();
     record.reason = "throughput +-1.4% at the budget of 2 s, asked 1%";
   };
-  EXPECT_EQ(point_of(close, wide_before).verdict, Verdict::valid) << "a Store of before says it in words";
+  EXPECT_EQ(point_of(close, wide_before).verdict, Verdict::valid) << "a store of before says it in words";
   EXPECT_EQ(point_of(close, drifting).verdict, Verdict::unstable) << "their interval does not show what all do alike";
   EXPECT_TRUE(point_of(close, drifting).reason.starts_with("5 of 5 repeats: ")) << point_of(close, drifting).reason;
   EXPECT_EQ(point_of({1000}, wide).verdict, Verdict::unstable) << "one repeat is its own";
@@ -390,7 +390,7 @@ TEST(PointSummary, correlated_queries_give_no_upper_end_over_repeats_either) {
   EXPECT_TRUE(p99_of(0, true).high.has_value());
   EXPECT_TRUE(p99_of(0, false).high.has_value());
   EXPECT_FALSE(p99_of(0.99, true).high.has_value());
-  EXPECT_FALSE(p99_of(0.99, false).high.has_value()) << "a Store of before: its own p99 has none";
+  EXPECT_FALSE(p99_of(0.99, false).high.has_value()) << "a store of before: its own p99 has none";
   EXPECT_TRUE(p99_of(0.99, true).low.has_value());
 }
 

@@ -94,7 +94,7 @@ std::string format_time(int64_t unix_ns) {
 std::string format_fact(const Fact& fact) {
   if (const auto* flag = std::get_if<bool>(&fact)) return *flag ? "yes" : "no";
   if (const auto* whole = std::get_if<int64_t>(&fact)) return std::to_string(*whole);
-  if (const auto* number = std::get_if<double>(&fact)) return fmt::format("{:.6g}", *number);
+  if (const auto* number = std::get_if<double>(&fact)) return short_text(*number, 6);
   return std::get<std::string>(fact);
 }
 

@@ -14,7 +14,7 @@ namespace deepgap {
 // What a virtual clock throws where a real one would wait for ever: of kind internal.
 class WaitsForEver : public Error {
  public:
-  WaitsForEver() : Error(ErrorKind::internal, "the virtual clock would wait for ever: nothing is scheduled and no time was given") {}
+  WaitsForEver() : Error(ErrorKind::internal, "the virtual clock would wait forever: nothing is scheduled and no time was given") {}
 };
 
 // wait_until sleeps and spins for the last stretch (300 us at first, then as long as this machine is seen to need to wake sleepers:

@@ -30,7 +30,7 @@ double fraction_of(std::string_view text, std::string_view place, std::string_vi
   const char* range = !fraction ? "" : *fraction >= 1 ? " below 100 %" : may_be_zero ? " of at least 0 %" : " above 0 %";
   throw Error(
       ErrorKind::usage,
-      invalid_value(text, place, fmt::format("a percentage or fraction{} such as {}", range, both_spellings(example))) + meant(text));
+      invalid_value(text, place, fmt::format("a percentage or fraction{}, such as {}", range, both_spellings(example))) + meant(text));
 }
 
 }  // namespace

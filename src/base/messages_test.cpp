@@ -24,17 +24,17 @@ std::string complaint(const char* text) {
 
 TEST(CheckedFraction, ABareNumberIsProbablyAPercentage) {
   EXPECT_EQ(complaint("5"),
-            "invalid value '5' for --interval: expected a percentage or fraction below 100 % such as 1% or 0.01; did you mean 5%?");
+            "invalid value '5' for --interval: expected a percentage or fraction below 100 %, such as 1% or 0.01; did you mean 5%?");
   EXPECT_EQ(complaint("1"),
-            "invalid value '1' for --interval: expected a percentage or fraction below 100 % such as 1% or 0.01; did you mean 1%?");
+            "invalid value '1' for --interval: expected a percentage or fraction below 100 %, such as 1% or 0.01; did you mean 1%?");
 }
 
 TEST(CheckedFraction, RefusesWhatCannotBeMeant) {
   for (const char* text : {"100%", "500", "250%"})
     EXPECT_EQ(complaint(text),
-              fmt::format("invalid value '{}' for --interval: expected a percentage or fraction below 100 % such as 1% or 0.01", text));
+              fmt::format("invalid value '{}' for --interval: expected a percentage or fraction below 100 %, such as 1% or 0.01", text));
   for (const char* text : {"", "x", "5 percent", "nan", "inf", "1e999"})
-    EXPECT_THAT(complaint(text), testing::HasSubstr("expected a percentage or fraction such as 1% or 0.01")) << text;
+    EXPECT_THAT(complaint(text), testing::HasSubstr("expected a percentage or fraction, such as 1% or 0.01")) << text;
   for (const char* text : {"0", "0%", "-1%"}) EXPECT_THAT(complaint(text), testing::HasSubstr("above 0 %")) << text;
 }
 

@@ -48,6 +48,8 @@ std::string significant_text(double value, int digits) {
   return is_plain ? rounded(value, digits) : fmt::format("{:.{}g}", value, digits);
 }
 
+std::string short_text(double value, int digits) { return without_trailing_zeros(significant_text(value, digits)); }
+
 std::string number_text(double value) { return significant_text(value, std::abs(value) >= 100 ? 4 : 3); }
 
 std::string percent_text(double fraction) {

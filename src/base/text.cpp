@@ -125,8 +125,9 @@ std::string format_bytes(double bytes) {
 std::string format_duration(int64_t nanoseconds) {
   const double ns = static_cast<double>(nanoseconds);
   if (ns < 1e3) return fmt::format("{} ns", nanoseconds);
-  if (ns < 1e6) return fmt::format("{:.3g} us", ns / 1e3);
-  if (ns < 1e9) return fmt::format("{:.3g} ms", ns / 1e6);
+  // What three digits round up to 1000 belongs to the next unit.
+  if (ns < 999.5e3) return fmt::format("{:.3g} us", ns / 1e3);
+  if (ns < 999.5e6) return fmt::format("{:.3g} ms", ns / 1e6);
   if (ns < 60e9) return fmt::format("{:.3g} s", ns / 1e9);
   if (ns < 3600e9) return fmt::format("{} min {:02d} s", nanoseconds / 60'000'000'000, nanoseconds / 1'000'000'000 % 60);
   return fmt::format("{} h {:02d} min", nanoseconds / 3'600'000'000'000, nanoseconds / 60'000'000'000 % 60);

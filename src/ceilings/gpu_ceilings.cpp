@@ -1,5 +1,6 @@
 #include "ceilings/gpu_ceilings.h"
 
+#include "base/quantity.h"
 #include "base/throttle.h"
 #include "ceilings/gpu_ceiling_kernels.h"
 #include "cuda/objects.h"
@@ -138,8 +139,8 @@ double fp32_flop_per_s(const Ceilings& ceilings) { return ceilings.compute.empty
 void keep_if_possible(Ceilings& ceilings, ComputeCeiling measured) {
   const double fp32 = fp32_flop_per_s(ceilings);
   if (fp32 > 0 && measured.flop_per_s > most_of_fp32 * fp32)
-    ceilings.left_out.push_back(fmt::format("{} {}: {:.4g} TFLOP/s cannot be, {:.0f} times what {} does", measured.precision,
-                                            measured.kernel, measured.flop_per_s / 1e12, measured.flop_per_s / fp32,
+    ceilings.left_out.push_back(fmt::format("{} {}: {} TFLOP/s cannot be, {:.0f} times what {} does", measured.precision, measured.kernel,
+                                            short_text(measured.flop_per_s / 1e12, 4), measured.flop_per_s / fp32,
                                             ceilings.compute.front().kernel));
   else
     ceilings.compute.push_back(std::move(measured));
@@ -152,8 +153,8 @@ constexpr double most_near_bytes_per_flop = 1.25;
 double near_if_possible(Ceilings& ceilings, const char* what, double bytes_per_s) {
   const double fp32 = fp32_flop_per_s(ceilings);
   if (fp32 == 0 || bytes_per_s <= most_near_bytes_per_flop * fp32) return bytes_per_s;
-  ceilings.left_out.push_back(fmt::format("{}: {:.4g} TB/s cannot be beside {:.4g} TFLOP/s of {}", what, bytes_per_s / 1e12, fp32 / 1e12,
-                                          ceilings.compute.front().kernel));
+  ceilings.left_out.push_back(fmt::format("{}: {} TB/s cannot be beside {} TFLOP/s of {}", what, short_text(bytes_per_s / 1e12, 4),
+                                          short_text(fp32 / 1e12, 4), ceilings.compute.front().kernel));
   return 0;
 }
 

@@ -127,10 +127,10 @@ void ExportCommand::check_output(const std::string& format) const {
                 "--timings writes the timed queries alone, as csv or json: leave out --telemetry, --profile, --by, --percentile, --prices, "
                 "--baseline, --compact and --recompute");
   if (!telemetry_ && format == "log") throw Error(ErrorKind::usage, "--format log writes readings of probes: add --telemetry");
-  if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
-  if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));
+  if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a store needs a file: add --output NAME.db");
+  if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a store, not {}: leave out --format", format));
   if (format != "db" && recompute_)
-    throw Error(ErrorKind::usage, fmt::format("--recompute makes a Store, not {}: leave out --format", format));
+    throw Error(ErrorKind::usage, fmt::format("--recompute makes a store, not {}: leave out --format", format));
   if (format == "mlperf" && output_.empty()) throw Error(ErrorKind::usage, "a submission's tree needs a folder: add --output DIR");
   if (format == "mlperf" && anonymous_) throw Error(ErrorKind::usage, "--format mlperf describes the system: leave out --anonymous");
   if ((format == "db" || format == "mlperf") && !percentiles_.empty())

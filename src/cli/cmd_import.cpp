@@ -2,6 +2,7 @@
 #include "analysis/words.h"
 #include "base/console.h"
 #include "base/file.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "cli/command.h"
@@ -219,8 +220,8 @@ class ImportCommand final : public Command {
     fmt::print("{}\n",
                cells == 0 ? "no contradictions" : count_of(cells, "cell contradicts", "cells contradict") + " the others of its row:");
     for (const Contradiction& each : imported.contradictions)
-      deepgap::print_text(fmt::format("  {} (row {}), {}: printed {:.6g}, expected {:.4g} = {}\n", each.label, each.row, each.column,
-                                      each.printed, each.expected, each.formula));
+      deepgap::print_text(fmt::format("  {} (row {}), {}: printed {}, expected {} = {}\n", each.label, each.row, each.column,
+                                      short_text(each.printed, 6), short_text(each.expected, 4), each.formula));
   }
 
   static void print_json(const Imported& imported) {

@@ -3,6 +3,7 @@
 #include "analysis/words.h"
 #include "base/console.h"
 #include "base/messages.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/confined.h"
@@ -38,7 +39,7 @@ class RecommendCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "Stores to choose from, of one machine or several")->type_name("STORE")->required();
+    app.add_option("store", stores_, "stores to choose from, of one machine or several")->type_name("STORE")->required();
     app.add_option("--bound,--slo", bounds_, "Latency SLO to meet: p99=15ms; repeat for more")->type_name("pN=TIME");
     app.add_option("--rate", rate_, "Items a second to serve, with as many devices as needed")->type_name("RATE");
     app.add_option("--accuracy-loss", loss_, "Largest loss of top-1 accuracy against fp32: 1%")->type_name("SHARE");
@@ -94,7 +95,8 @@ class RecommendCommand final : public Command {
       if (!demand.rate || !(*demand.rate > 0))
         throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --rate: expected items a second above 0, such as 4000", rate_));
       if (*demand.rate > most_rate)
-        throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --rate: expected at most {:g} items a second", rate_, most_rate));
+        throw Error(ErrorKind::usage,
+                    fmt::format("invalid value '{}' for --rate: expected at most {} items a second", rate_, short_text(most_rate, 3)));
     }
     if (!loss_.empty()) demand.accuracy_loss = checked_fraction(loss_, "--accuracy-loss", "1%");
     demand.goal = goal_of_flag();

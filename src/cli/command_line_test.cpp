@@ -86,7 +86,7 @@ TEST(CommandLine, NamesAnUnknownFlagBeforeItCountsWords) {
   EXPECT_THAT(mistake_in({"compare", "a.db", "b.db", "--frobnicate", "2%"}), HasSubstr("unknown flag '--frobnicate'"));
   EXPECT_THAT(mistake_in({"fleet", "wait", "a", "b", "c", "--fleeet", "d"}), HasSubstr("did you mean '--fleet'?"));
   EXPECT_THAT(mistake_in({"cache", "list", "--claer"}), HasSubstr("did you mean '--clear'?"));
-  EXPECT_THAT(mistake_in({"report", "--otput=page.html"}), HasSubstr("did you mean '--output'?")) << "although the Store is missing";
+  EXPECT_THAT(mistake_in({"report", "--otput=page.html"}), HasSubstr("did you mean '--output'?")) << "although the store is missing";
   EXPECT_THAT(mistake_in({"compare", "a.db", "b.db", "c.db"}), HasSubstr("At Most 2"));
 }
 

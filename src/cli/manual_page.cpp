@@ -47,7 +47,7 @@ std::string manual_page(const std::vector<CommandRow>& commands, const std::stri
       ".TH DEEPGAP 1 \"\" \"deepgap {}\" \"User Commands\"\n"
       ".SH NAME\ndeepgap \\- measure how fast deep\\-learning models run, explain why, and help choose\n"
       ".SH SYNOPSIS\n.B deepgap\n.I COMMAND\n[\\fIflags\\fR]\n"
-      ".SH DESCRIPTION\nEvery result is a Record in a Store, one SQLite file: deepgap.db where no other is named.\n"
+      ".SH DESCRIPTION\nEvery result is a Record in a store, one SQLite file: deepgap.db where no other is named.\n"
       ".SH COMMANDS\n",
       roff(version));
   for (const CommandRow& command : commands) add_command(command, text);
@@ -56,7 +56,7 @@ std::string manual_page(const std::vector<CommandRow>& commands, const std::stri
       ".TP\n0\nEverything that was asked for was measured, and is valid.\n"
       ".TP\n1\nSomething failed, was refused, is invalid, or differs.\n"
       ".TP\n2\nA mistake in a flag, a name or a file; nothing was measured.\n"
-      ".TP\n3\nThe Store or standard output could not be written, or deepgap itself failed.\n"
+      ".TP\n3\nThe store or standard output could not be written, or deepgap itself failed.\n"
       ".TP\n130\nInterrupted; what was finished is saved.\n"
       ".SH ENVIRONMENT\n"
       ".TP\nXDG_CACHE_HOME, HOME\nWhere the cache folder is: $XDG_CACHE_HOME/deepgap, or $HOME/.cache/deepgap.\n"

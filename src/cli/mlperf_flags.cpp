@@ -81,7 +81,7 @@ void MlperfFlags::apply_scale(Study& study) const {
   const auto share = parse_fraction(scale_);
   if (!share || !(*share > 0 && *share <= 1))
     throw Error(ErrorKind::usage,
-                fmt::format("invalid value '{}' for --scale: expected a percentage or fraction such as 1% or 0.01", scale_));
+                fmt::format("invalid value '{}' for --scale: expected a percentage or fraction, such as 1% or 0.01", scale_));
   bool any = false;
   for (Grid& grid : study.grids) {
     const bool mlperf = is_mlperf(grid);

@@ -1,5 +1,6 @@
 #include "cli/peak_study.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "record/latency_percentiles.h"
 #include "scenario/scenario.h"
@@ -89,9 +90,12 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
 
 PeakOrder prepare_peak_search(Study& study, const PeakFlags& flags) {
   if (study.grids.size() != 1) fail(fmt::format("searches in one grid; {} has {}", study.name, study.grids.size()));
-  if (!(flags.ratio >= 0.001 && flags.ratio <= 0.5)) throw Error(ErrorKind::usage, "invalid value for --peak-ratio: expected 0.1% to 50%");
+  if (!(flags.ratio >= 0.001 && flags.ratio <= 0.5))
+    throw Error(ErrorKind::usage,
+                fmt::format("invalid value '{}' for --peak-ratio: expected 0.1 % to 50 %, such as 2%", percent_text(flags.ratio)));
   if (flags.interval != 0 && !(flags.interval >= 0.001 && flags.interval <= 0.5))
-    throw Error(ErrorKind::usage, "invalid value for --peak-interval: expected 0.1% to 50%");
+    throw Error(ErrorKind::usage,
+                fmt::format("invalid value '{}' for --peak-interval: expected 0.1 % to 50 %, such as 2%", percent_text(flags.interval)));
   return prepare_grid(study.grids.front(), flags);
 }
 

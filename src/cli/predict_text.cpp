@@ -1,5 +1,6 @@
 #include "cli/predict_text.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "run/text_table.h"
 
@@ -22,7 +23,7 @@ std::string fits_text(const Prediction& found) {
 std::string parts_text(const Prediction& found) {
   if (!found.part_seconds) return "";
   const auto& [forward, backward, update] = *found.part_seconds;
-  return fmt::format("{:.3g} + {:.3g} + {:.3g}", 1e3 * forward, 1e3 * backward, 1e3 * update);
+  return fmt::format("{} + {} + {}", number_text(1e3 * forward), number_text(1e3 * backward), number_text(1e3 * update));
 }
 
 std::string kinds_text(const Prediction& found) {
@@ -35,7 +36,7 @@ std::string kinds_text(const Prediction& found) {
 std::string table(const std::vector<PredictedRow>& rows) {
   std::vector<TextColumn> columns{{"model", false, {}},     {"device", false, {}},
                                   {"precision", false, {}}, {"batch", true, {}},
-                                  {"ms", true, {}},         {"low..high", true, {}},
+                                  {"ms", true, {}},         {"low to high", true, {}},
                                   {"items/s", true, {}},    {"forward + backward + update", true, {}},
                                   {"memory", true, {}},     {"weights + gradients + state + activations", true, {}},
                                   {"W", true, {}},          {"measured ms", true, {}},
@@ -43,19 +44,20 @@ std::string table(const std::vector<PredictedRow>& rows) {
   for (const PredictedRow& row : rows) {
     if (!row.reason.empty()) continue;
     const Prediction& found = row.prediction;
-    const std::vector<std::string> cells{row.model,
-                                         row.device,
-                                         row.precision,
-                                         fmt::format("{}", row.batch),
-                                         fmt::format("{:.3g}", 1e3 * found.seconds),
-                                         found.low ? fmt::format("{:.3g}..{:.3g}", 1e3 * *found.low, 1e3 * *found.high) : "not known",
-                                         fmt::format("{:.0f}", static_cast<double>(row.batch) / found.seconds),
-                                         parts_text(found),
-                                         found.memory_bytes ? format_bytes(*found.memory_bytes) : "",
-                                         kinds_text(found),
-                                         found.power_w ? fmt::format("{:.0f}", *found.power_w) : "",
-                                         found.measured_seconds ? fmt::format("{:.3g}", 1e3 * *found.measured_seconds) : "",
-                                         fits_text(found)};
+    const std::vector<std::string> cells{
+        row.model,
+        row.device,
+        row.precision,
+        fmt::format("{}", row.batch),
+        number_text(1e3 * found.seconds),
+        found.low ? fmt::format("{} to {}", number_text(1e3 * *found.low), number_text(1e3 * *found.high)) : "not known",
+        fmt::format("{:.0f}", static_cast<double>(row.batch) / found.seconds),
+        parts_text(found),
+        found.memory_bytes ? format_bytes(*found.memory_bytes) : "",
+        kinds_text(found),
+        found.power_w ? fmt::format("{:.0f}", *found.power_w) : "",
+        found.measured_seconds ? number_text(1e3 * *found.measured_seconds) : "",
+        fits_text(found)};
     for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
   }
   // Columns that nothing is in say nothing.

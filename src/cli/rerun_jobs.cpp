@@ -67,7 +67,7 @@ std::vector<const Record*> measured_together(const std::vector<Record>& kin, con
   };
   std::sort(together.begin(), together.end(), [&](const Record* a, const Record* b) { return place(a) < place(b); });
   if (together.size() != static_cast<size_t>(count))
-    throw Error(ErrorKind::input, fmt::format("record {} was measured with {} other{}, of which the Store has {}", short_id(record),
+    throw Error(ErrorKind::input, fmt::format("record {} was measured with {} other{}, of which the store has {}", short_id(record),
                                               count - 1, count == 2 ? "" : "s", together.size() - 1));
   return together;
 }

@@ -65,7 +65,7 @@ TEST(RerunJobs, WhatWasMeasuredTogetherIsRepeatedTogether) {
   EXPECT_THAT(measured_together(records, records[2]), ElementsAre(&records[2]));
   records[1].run_id = "another";
   EXPECT_THAT(error_of([&] { measured_together(records, records[0]); }, ErrorKind::input),
-              HasSubstr("measured with 1 other, of which the Store has 0"));
+              HasSubstr("measured with 1 other, of which the store has 0"));
 }
 
 TEST(RerunJobs, TenantsTooAreRepeatedTogether) {

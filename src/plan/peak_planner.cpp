@@ -1,5 +1,6 @@
 #include "plan/peak_planner.h"
 
+#include "base/quantity.h"
 #include "plan/point_fields.h"
 
 #include "record/record_json.h"
@@ -159,7 +160,8 @@ std::string crossing_text(const PeakResult& result) {
   std::string runs = fmt::format("; {} runs in all", result.all_runs);
   if (!result.crossing || !result.crossing->interval) return runs;
   const auto& [low, high] = *result.crossing->interval;
-  return fmt::format("{}, by which it is just held at {:.4g} ({:.4g} to {:.4g})", runs, result.crossing->load, low, high);
+  return fmt::format("{}, by which it is just held at {} ({} to {})", runs, short_text(result.crossing->load, 4), short_text(low, 4),
+                     short_text(high, 4));
 }
 
 // What is known of loads above a confirmed one.

@@ -1,5 +1,6 @@
 #include "profile/show_trace.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "kernels/families.h"
 #include "kernels/summary.h"
@@ -74,7 +75,7 @@ std::string cpu_counters_text(const LayerProfile& profile) {
     for (const auto& [name, count] : counts) {
       std::string words = name;
       std::replace(words.begin(), words.end(), '_', ' ');
-      parts.push_back(fmt::format("{} {:.4g}", words, count));
+      parts.push_back(fmt::format("{} {}", words, short_text(count, 4)));
     }
     text += "CPU counters of one batch: " + join(parts, ", ");
     if (counts.contains("instructions") && counts.contains("cycles") && counts.at("cycles") > 0)

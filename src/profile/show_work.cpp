@@ -1,3 +1,4 @@
+#include "base/quantity.h"
 #include "base/text.h"
 #include "profile/rows.h"
 #include "profile/work_table.h"
@@ -84,8 +85,8 @@ std::string graph_line(const LayerProfile& profile, const WorkRow& network) {
   const GraphWork graph = graph_work(profile);
   std::vector<std::string> parts;
   if (graph.flop > 0 && network.tensor_flop && network.fp32_flop)
-    parts.push_back(fmt::format("{:.4g} operations where the graph has {:.4g} ({:.2f} times)", *network.all_flop(), graph.flop,
-                                *network.all_flop() / graph.flop));
+    parts.push_back(fmt::format("{} operations where the graph has {} ({:.2f} times)", short_text(*network.all_flop(), 4),
+                                short_text(graph.flop, 4), *network.all_flop() / graph.flop));
   if (graph.bytes > 0 && network.bytes)
     parts.push_back(fmt::format("{} of DRAM where the graph moves {} ({:.2f} times)", format_bytes(*network.bytes),
                                 format_bytes(graph.bytes), *network.bytes / graph.bytes));
@@ -94,7 +95,8 @@ std::string graph_line(const LayerProfile& profile, const WorkRow& network) {
 
 std::string known_line(const CountedRun& run) {
   std::vector<std::string> parts;
-  for (const KnownCount& one : run.known) parts.push_back(fmt::format("{} {:.5g} of {:.5g}", one.what, one.counted, one.expected));
+  for (const KnownCount& one : run.known)
+    parts.push_back(fmt::format("{} {} of {}", one.what, short_text(one.counted, 5), short_text(one.expected, 5)));
   return parts.empty() ? std::string() : fmt::format("counted first, of kernels whose counts are known: {}\n", join(parts, "; "));
 }
 

@@ -1,6 +1,7 @@
 #include "published/import_csv.h"
 
 #include "base/hash.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "record/published.h"
 #include "record/record_json.h"
@@ -196,7 +197,8 @@ class TableReader {
       const auto printed = cells.numbers().find(each.meaning);
       record.estimates[each.meaning] = {each.expected * printed->second.factor, {}, {}, 0};
       record.facts[fmt::format("published.contradiction.{}", each.column)] =
-          fmt::format("{} row {}: printed {:.6g}, expected {:.4g} = {}", mapping_.name, number, each.printed, each.expected, each.formula);
+          fmt::format("{} row {}: printed {}, expected {} = {}", mapping_.name, number, short_text(each.printed, 6),
+                      short_text(each.expected, 4), each.formula);
       imported_.contradictions.push_back(std::move(each));
     }
     imported_.records.push_back(std::move(record));

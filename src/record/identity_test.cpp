@@ -66,7 +66,7 @@ TEST(Identity, containers_of_unlike_size_are_two_devices) {
   const std::string whole = "AMD EPYC 9654 96-Core Processor, 4 CPUs";
   const int64_t gib = int64_t{1} << 30;
   EXPECT_EQ(device({{"cgroup.cpu_quota", std::string("none")}, {"cgroup.memory_limit_bytes", std::string("none")}}), whole);
-  EXPECT_EQ(device({{"cgroup.cpu_quota", std::string("not available: no control group")}}), whole) << "as older Stores have it";
+  EXPECT_EQ(device({{"cgroup.cpu_quota", std::string("not available: no control group")}}), whole) << "as older stores have it";
   EXPECT_EQ(device({{"cgroup.cpu_quota", 4.0}, {"cgroup.memory_limit_bytes", 1511 * gib}}), whole) << "which limits nothing";
   EXPECT_EQ(device({{"cgroup.cpu_quota", 2.5}, {"cgroup.memory_limit_bytes", 8 * gib}}), whole + ", CPU quota 2.5, memory limit 8 GiB");
   EXPECT_EQ(device({{"cgroup.cpu_quota", int64_t{2}}}), whole + ", CPU quota 2") << "a whole number may be read back as one";

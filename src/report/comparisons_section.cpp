@@ -117,9 +117,9 @@ std::string comparisons_section(const View& view) {
   if (parts.empty()) return {};
   std::string html =
       "<section id=\"comparisons\"><h2>Against each other</h2><p class=\"aside\">Every way of running a model against the first one by "
-      "name, at "
-      "the same batch, by their repeats. Bars are intervals that hold together in 95 % of such pictures; the band is 2 % to either side of "
-      "equal; hollow marks are not separable from it. What was measured fewer than three times is not comparable and not here.</p>";
+      "name, at the same batch, over their repeats. The bars are simultaneous 95 % intervals. The band reaches 2 % to either side of "
+      "equal. "
+      "Hollow marks show no significant difference. Points with fewer than three repeats are left out.</p>";
   return html + parts + left_out_note(rows_left_out, "more comparison is not drawn", "more comparisons are not drawn") +
          left_out_note(not_drawn, "more workload is not drawn", "more workloads are not drawn") + "</section>";
 }

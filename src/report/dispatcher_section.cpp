@@ -125,7 +125,7 @@ std::string dispatcher_section(const View& view) {
   if (!has_dispatcher_section(view)) return {};
   const std::string html =
       "<section id=\"dispatcher\"><h2>Batches and queue</h2><p class=\"aside\">Queries are queued, joined to batches and spread over "
-      "sessions. What waits in the schedule of an overloaded run is not in this queue.</p>";
+      "sessions. Queries that an overloaded run has not yet sent are not in this queue.</p>";
   return html + drawn_workloads(view, pictures_of) + "</section>";
 }
 

@@ -39,7 +39,7 @@ std::string full_table(const FactTable& table, const std::string& title) {
   }
   std::string html = fmt::format("<details><summary>{}: {}</summary>{}", title,
                                  count_of(static_cast<int64_t>(table.size()), "fact", "facts"), key_values(pairs));
-  if (pairs.size() < table.size()) html += fmt::format("<p class=\"aside\">{} more are in the Store.</p>", table.size() - pairs.size());
+  if (pairs.size() < table.size()) html += fmt::format("<p class=\"aside\">{} more are in the store.</p>", table.size() - pairs.size());
   return html + "</details>";
 }
 

@@ -28,7 +28,7 @@ std::vector<std::string> distinct(const std::vector<PointSummary>& points, Of of
 }
 
 std::string lede(const Results& results) {
-  if (results.records == 0) return "This Store holds no records yet: nothing was measured.";
+  if (results.records == 0) return "This store holds no records yet: nothing was measured.";
   const auto models = distinct(results.points, [](const auto& p) { return p.point.model; });
   const auto backends = distinct(results.points, [](const auto& p) { return p.point.backend; });
   std::string text = fmt::format("{} with {}", list_of(models, 8), list_of(backends, 8));

@@ -89,7 +89,7 @@ std::string markdown_report(const Results& results, const ReportOptions& options
   const View view = make_view(results);
   std::string text = "# " + markdown_escaped(options.title) + "\n\n";
   if (results.records == 0) {
-    text += "This Store holds no records yet: nothing was measured.\n\n";
+    text += "This store holds no records yet: nothing was measured.\n\n";
   } else {
     const std::string when = results.first_started_unix_ns == 0 ? ""
                                                                 : fmt::format(", {} to {}", format_time(results.first_started_unix_ns),

@@ -39,22 +39,18 @@ std::string method_section(const View& view) {
   std::string html =
       "<section id=\"method\"><h2>How the numbers are made</h2>"
       "<p>A point is one thing to measure: a model on an engine, device, precision, batch and scenario. Its outputs are checked against an "
-      "FP32 "
-      "reference before it is timed; a wrong result is <code>incorrect</code> and has no time. Warm-up is left out of every value; inside "
-      "the "
-      "measured window nothing is dropped.</p>"
-      "<p>Within a run the interval allows for neighbouring queries being alike (batch means). Repeats are processes of their own in "
-      "random "
-      "order; the interval over them is Student's on their means with one degree of freedom less than repeats, and never narrower than "
-      "what the scatter within them gives; of repeats on several nodes of a kind each node counts once. It is reported as found: with two "
-      "or three repeats on a shared machine it may be wide. Two "
-      "points are "
-      "called separable when the 95 % interval of their ratio leaves out 1; where many are compared, one in twenty such calls may be "
-      "chance.</p>"
-      "<p>A point is <code>valid</code> when its interval became as narrow as asked, <code>as_found</code> when none was asked for, "
-      "<code>unstable</code> when the budget ended first; "
-      "unstable points "
-      "are shown and labelled. Percentiles are by nearest rank: always an observed value. A FLOP is one multiply or one add.</p>";
+      "FP32 reference before it is timed; a wrong result is <code>incorrect</code> and has no time. Warm-up is left out of every value; "
+      "inside the measured window nothing is dropped.</p>"
+      "<p>Within a run the interval allows for neighbouring queries that resemble each other (batch means). Each repeat is a process of "
+      "its own, and repeats run in random order. The interval over repeats is Student's on the logarithms of their values. It is never "
+      "narrower than the scatter within the repeats allows. If the repeats ran on several equal nodes, each node counts once. With two or "
+      "three repeats "
+      "on a shared machine the interval may be wide. Two points differ significantly when the 95 % interval of their ratio leaves out 1. "
+      "One in twenty such differences may be chance.</p>\n"
+      "<p>A point is <code>valid</code> when its interval became as narrow as asked, <code>no target</code> when no width was asked for, "
+      "and "
+      "<code>unstable</code> when the budget ended first. Unstable points are shown and labelled. Percentiles are by nearest rank: always "
+      "an observed value. A FLOP is one multiply or one add.</p>";
   return html + metrics_table(view.results) + findings_table(view) + "</section>";
 }
 

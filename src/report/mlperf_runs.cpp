@@ -64,7 +64,7 @@ std::string MlperfRuns::round() const {
   for (const auto& [key, record] : runs_) rounds.insert(option_of(record.point, "mlperf", ""));
   if (rounds.size() != 1)
     throw Error(ErrorKind::input,
-                fmt::format("the Store has MLPerf runs of several rounds, {}: one tree is of one round; keep each in a Store of its own",
+                fmt::format("the store has MLPerf runs of several rounds, {}: one tree is of one round; keep each in a store of its own",
                             fmt::join(rounds, " and ")));
   return *rounds.begin();
 }
@@ -78,7 +78,7 @@ void MlperfRuns::require_one_system() const {
   }
   if (systems.size() == 1) return;
   throw Error(ErrorKind::input,
-              fmt::format("the Store has MLPerf runs of {} systems, {}: one tree is of one; keep each in a Store of its own",
+              fmt::format("the store has MLPerf runs of {} systems, {}: one tree is of one; keep each in a store of its own",
                           systems.size(), fmt::join(systems, " and ")));
 }
 

@@ -106,7 +106,7 @@ void TreeWriter::require_model() const {
     for (const MlperfKind kind : {MlperfKind::performance, MlperfKind::accuracy, MlperfKind::test01, MlperfKind::test04}) {
       const Record* run = runs_.find(scenario, kind);
       if (run != nullptr && mlperf_benchmark(*run) != benchmark)
-        throw Error(ErrorKind::usage, fmt::format("the tree is for {}; the Store has a run of {}: export from a Store without it",
+        throw Error(ErrorKind::usage, fmt::format("the tree is for {}; the store has a run of {}: export from a store without it",
                                                   benchmark, mlperf_benchmark(*run)));
     }
   }

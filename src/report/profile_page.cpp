@@ -90,7 +90,7 @@ class Page {
     const std::string picture = families_picture();
     if (!picture.empty()) out += "<figure class=\"roofline scroll\">" + picture + "</figure>\n";
     if (picture.empty() && !machine_.missing.empty())
-      out += "<p class=\"aside\">There are no measured peaks to draw: " + html_escaped(machine_.missing) + ".</p>\n";
+      out += "<p class=\"aside\">This machine has no measured peaks to draw: " + html_escaped(machine_.missing) + ".</p>\n";
     if (table_.counted)
       out += counted_table(profile_, table_);
     else if (profile_.layers.empty() && profile_.trace)
@@ -233,7 +233,7 @@ class Page {
     if (!has_ceilings())
       return machine_.missing.empty()
                  ? std::string()
-                 : "<h2>Roofline</h2><p>There are no measured peaks to draw: " + html_escaped(machine_.missing) + ".</p>\n";
+                 : "<h2>Roofline</h2><p>This machine has no measured peaks to draw: " + html_escaped(machine_.missing) + ".</p>\n";
     const std::string picture = families_picture(), each = layers_picture(), nearer = levels_picture();
     if (picture.empty()) return {};
     std::string out = fmt::format(

@@ -90,7 +90,7 @@ TEST(ProfilePage, WithoutCeilingsOrATraceSaysSo) {
   profile.trace_missing = "no libcupti.so.13";
   const ShownCeilings none{{}, false, "there is no compiler"};
   const std::string page = profile_page(header, profile, profile_rows(profile, {}, "fp16", 0), none);
-  EXPECT_THAT(page, HasSubstr("There are no measured peaks to draw: there is no compiler"));
+  EXPECT_THAT(page, HasSubstr("This machine has no measured peaks to draw: there is no compiler"));
   EXPECT_THAT(page, HasSubstr("Kernels are not available: no libcupti.so.13"));
   EXPECT_THAT(page, Not(HasSubstr("<svg")));
 }

@@ -1,5 +1,6 @@
 #include "report/roofline_chart.h"
 
+#include "base/quantity.h"
 #include "report/axis.h"
 #include "report/html.h"
 
@@ -148,7 +149,7 @@ class Drawing {
                              html_escaped(slope.name), bandwidth_text(slope.bytes_per_s));
   }
   static std::string bandwidth_text(double value) {
-    return value >= 1e12 ? fmt::format("{:.2f} TB/s", value / 1e12) : fmt::format("{:.3g} GB/s", value / 1e9);
+    return value >= 1e12 ? fmt::format("{:.2f} TB/s", value / 1e12) : short_text(value / 1e9, 3) + " GB/s";
   }
   std::string draw(const RooflinePeak& peak) {
     double ridge = 1e300;
@@ -161,7 +162,7 @@ class Drawing {
     return out;
   }
   static std::string short_rate(double value) {
-    return value >= 1e12 ? fmt::format("{:.3g} T", value / 1e12) : fmt::format("{:.3g} G", value / 1e9);
+    return value >= 1e12 ? short_text(value / 1e12, 3) + " T" : short_text(value / 1e9, 3) + " G";
   }
   static double radius(const RooflineDot& dot) {
     return dot.share < 0 ? small_radius : std::max(small_radius, largest_radius * std::sqrt(std::min(dot.share, 1.0)));

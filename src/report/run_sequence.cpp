@@ -2,6 +2,7 @@
 
 #include "analysis/steady.h"
 #include "analysis/words.h"
+#include "base/quantity.h"
 #include "record/record_json.h"
 #include "report/axis.h"
 #include "report/html.h"
@@ -212,7 +213,7 @@ namespace {
 
 constexpr double left = 58, right = wide_right, top = wide_top, main_bottom = wide_bottom, strip_height = 58;
 
-std::string plain(double value) { return std::abs(value) < 1e4 ? fmt::format("{:.4g}", value) : format_significant(value, 3); }
+std::string plain(double value) { return short_text(value, std::abs(value) < 1e4 ? 4 : 3); }
 
 class SequenceDrawing {
  public:
@@ -329,7 +330,7 @@ std::string run_sequences_section(const RunSequences& sequences) {
                           count == 1 ? "is" : "are", why);
   };
   more(sequences.left_out, "to keep this page small; the table has their reasons");
-  more(sequences.without_timings, "the Store has too few timings of them, as a compact copy has none");
+  more(sequences.without_timings, "the store has too few timings of them, as a compact copy has none");
   return html + "</section>";
 }
 

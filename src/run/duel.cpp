@@ -2,6 +2,7 @@
 // every one of them is told apart from the first or known to be the same, or the budget is spent.
 #include "analysis/duel/duel_score.h"
 #include "base/json_words.h"
+#include "base/quantity.h"
 #include "plan/duel_turns.h"
 #include "record/duel_set.h"
 #include "record/identity.h"
@@ -132,7 +133,7 @@ void Supervisor::Duel::refuse_other_answers() {
     const double wanted = std::min(min_sqnr_db(first.precision), min_sqnr_db(own.precision)) - both_errors_db;
     const std::string differs = difference_words(answers_[0], answers_[i], wanted);
     if (differs.empty()) continue;
-    const std::string why = fmt::format("{} answers something else than {}: {}", name(i), name(0), differs);
+    const std::string why = fmt::format("{} gives other answers than {}: {}", name(i), name(0), differs);
     records_[i] = supervisor_.failure(jobs_[i], workers_.at(i).order, Outcome::refused, why);
     note_refusal(*records_[i], "deepgap", "check");
     failed_ = why;
@@ -288,7 +289,8 @@ void Supervisor::Duel::tell(size_t contender) const {
   if (!supervisor_.patience_.progress || !takes_part(contender)) return;
   const DuelStanding standing = score_.standing(contender);
   supervisor_.patience_.progress(
-      jobs_[contender], fmt::format("{} pairs of time slices, {:.3g} times that of {}", score_.rounds(), standing.ratio, name(0)), 0);
+      jobs_[contender], fmt::format("{} pairs of time slices, {} times that of {}", score_.rounds(), number_text(standing.ratio), name(0)),
+      0);
 }
 
 std::vector<Record> Supervisor::run_duel(const std::vector<Job>& jobs) { return Duel(*this, jobs).run(); }

@@ -327,7 +327,7 @@ TEST_F(DuelTest, OtherAnswersAreRefusedWhereTheReferenceDiffers) {
   host_ = ScriptedHost();
   const auto records = duel(jobs(2, "model"), {contender({}), contender({.ready = other})});
   EXPECT_EQ(records[1].outcome, Outcome::refused);
-  EXPECT_THAT(records[1].reason, HasSubstr("v2 answers something else than v1: output 0 differs"));
+  EXPECT_THAT(records[1].reason, HasSubstr("v2 gives other answers than v1: output 0 differs"));
   EXPECT_EQ(records[0].outcome, Outcome::refused);
   host_ = ScriptedHost();
   EXPECT_EQ(duel(jobs(2), {contender({}), contender({.ready = other})})[1].outcome, Outcome::ok) << "both were held against one reference";

@@ -1,6 +1,7 @@
 // What `deepgap run --dry-run` tells.
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "plan/auto_repeats.h"
 #include "record/load_axis.h"
@@ -75,9 +76,9 @@ void plan_search(const Job& from, const PeakOrder& order, const PastSearches& pa
   const auto time = [](double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); };
   planned.repeats += usual;
   planned.seconds = usual * one;
-  planned.search = fmt::format("searches from {:.6g} {} ({}); usually some {} runs, about {}; at most {}, {}",
-                               load_of(next.jobs.front().point).value_or(0), order.axis.unit, next.jobs.front().peak_phase, usual,
-                               time(planned.seconds), most, time(most * one));
+  planned.search = fmt::format("searches from {} {} ({}); usually some {} runs, about {}; at most {}, {}",
+                               short_text(load_of(next.jobs.front().point).value_or(0), 6), order.axis.unit, next.jobs.front().peak_phase,
+                               usual, time(planned.seconds), most, time(most * one));
 }
 
 // What is not known from earlier runs is looked at, where a person waits for the answer.

@@ -61,11 +61,11 @@ std::string result_text(const Record& record) {
 
 std::string detail_text(const Record& record) {
   std::vector<std::string> parts;
-  if (record.load_s) parts.push_back(fmt::format("load {:.2g} s", *record.load_s));
-  if (record.compile_s) parts.push_back(fmt::format("of which compiling {:.2g} s", *record.compile_s));
+  if (record.load_s) parts.push_back(fmt::format("load {} s", short_text(*record.load_s, 2)));
+  if (record.compile_s) parts.push_back(fmt::format("of which compiling {} s", short_text(*record.compile_s, 2)));
   for (const Window& window : record.windows) {
     if (window.name == "load" || window.name == "idle") continue;
-    parts.push_back(fmt::format("{} {:.2g} s", window.name, static_cast<double>(window.end - window.begin) / 1e9));
+    parts.push_back(fmt::format("{} {} s", window.name, short_text(static_cast<double>(window.end - window.begin) / 1e9, 2)));
   }
   const auto tell = [&](const char* fact, const char* before) {
     const auto found = record.facts.find(fact);

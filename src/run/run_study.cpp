@@ -383,9 +383,10 @@ class Run {
     if (points.empty()) return;
     sort_as_planned(points);
     const std::string some = points.size() < looks.points ? fmt::format("{} of {} points, ", points.size(), looks.points) : "";
-    progress_.note(fmt::format(
-        "provisional, {}from windows of {} and unchecked:\n{}going on until each is decided; Ctrl-C ends it with what is measured", some,
-        format_duration(looks.window), summary_table(points, terminal_columns(settings_.progress))));
+    progress_.note(
+        fmt::format("provisional, {}from windows of {} and unchecked:\n{}measuring until each result is decided; Ctrl-C ends the run and "
+                    "keeps what was measured",
+                    some, format_duration(looks.window), summary_table(points, terminal_columns(settings_.progress))));
   }
 
   const Study& study_;

@@ -1,5 +1,6 @@
 #include "run/window_note.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "record/point_option.h"
 #include "record/tenant_set.h"
@@ -24,12 +25,11 @@ double queries_in(Nanoseconds window, double rate) { return rate * static_cast<d
 
 void refuse_short_window(Nanoseconds window, double rate) {
   if (queries_in(window, rate) >= fewest_of_a_rate) return;
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("a rate of {:.4g} a second makes {:.2g} queries in a window of {}: measure for {} at least (--duration), or raise the "
-                  "rate",
-                  rate, queries_in(window, rate), format_duration(window),
-                  format_duration(static_cast<Nanoseconds>(fewest_of_a_rate / rate * 1e9))));
+  throw Error(ErrorKind::usage,
+              fmt::format("a rate of {} a second makes {} queries in a window of {}: measure for {} at least (--duration), or raise the "
+                          "rate",
+                          short_text(rate, 4), short_text(queries_in(window, rate), 2), format_duration(window),
+                          format_duration(static_cast<Nanoseconds>(fewest_of_a_rate / rate * 1e9))));
 }
 
 // As the worker will have it.
@@ -70,8 +70,9 @@ std::string window_note(const Job& job) {
   if (!bound) return {};
   const int64_t fewest = fewest_that_tell(*bound, BoundRule::shown);
   if (queries_in(asked, rate) >= static_cast<double>(fewest)) return {};
-  const std::string few = fmt::format("{:.4g} queries a second bring some {:.0f} in {}, and the bound {} takes {} at least", rate,
-                                      std::floor(queries_in(asked, rate)), format_duration(asked), bound->text, fewest);
+  const std::string few =
+      fmt::format("{} queries a second bring some {:.0f} in {}, and the bound {} takes {} at least", short_text(rate, 4),
+                  std::floor(queries_in(asked, rate)), format_duration(asked), bound->text, fewest);
   if (queries_in(window, rate) >= static_cast<double>(fewest))
     return fmt::format("{}: the window is {} long", few, format_duration(window));
   return fmt::format("{}: it will be inconclusive after the budget of {}; raise the rate, or give --budget {:.0f}s", few,

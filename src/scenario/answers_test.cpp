@@ -85,7 +85,7 @@ TEST(Answers, ToAQueryThatWasNeverAskedAreAnError) {
 TEST(Answers, ThatNeverComeAreWaitedForWithoutABacklog) {
   Driven run;
   Repeating target(*run.clock, 0, 0);
-  EXPECT_THAT(error_of([&] { run.drive(target, "constant", 1, lasting(second), {{"rate", "1000"}}); }), HasSubstr("wait for ever"));
+  EXPECT_THAT(error_of([&] { run.drive(target, "constant", 1, lasting(second), {{"rate", "1000"}}); }), HasSubstr("wait forever"));
   EXPECT_EQ(run.clock->now(), second) << "the offering ended in time";
 }
 

@@ -1,6 +1,7 @@
 #include "scenario/option_values.h"
 
 #include "base/messages.h"
+#include "base/quantity.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -61,7 +62,7 @@ double rate_option(const ScenarioOptions& options, const std::string& scenario) 
   }
   const auto value = parse_double(found->second);
   if (!value || !(*value > 0) || *value > most_rate) {
-    wrong_value("rate", found->second, fmt::format("a number of queries a second above 0 and at most {:g}", most_rate));
+    wrong_value("rate", found->second, fmt::format("a number of queries a second above 0 and at most {}", short_text(most_rate, 3)));
   }
   return *value;
 }

@@ -103,7 +103,7 @@ TEST(Batch, ATargetThatNeverCompletesIsAnErrorInVirtualTime) {
     void cancel() override {}
   } target;
   Driven run;
-  EXPECT_THAT(error_of([&] { run.drive(target, "batch", 1, counts(1)); }), HasSubstr("wait for ever"));
+  EXPECT_THAT(error_of([&] { run.drive(target, "batch", 1, counts(1)); }), HasSubstr("wait forever"));
 }
 
 TEST(Batch, LimitsAndOptionsAreChecked) {

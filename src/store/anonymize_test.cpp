@@ -211,7 +211,7 @@ TEST(CopyStore, NeverReplacesAFile) {
     copy_store(copied.from, "/sys/x.db", {});
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("Store /sys/x.db: "), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("store /sys/x.db: "), std::string::npos) << error.what();
   }
   EXPECT_FALSE(std::filesystem::exists(copied.folder / "x.db"));
 }

@@ -54,7 +54,7 @@ void copy_records(Database& source, Database& target, const CopyOptions& options
 void copy_store(const std::string& from, const std::string& to, const CopyOptions& options) {
   const auto source = open_store_for_reading(from);
   if (::access(to.c_str(), F_OK) == 0) {
-    throw Error(ErrorKind::input, fmt::format("cannot write Store {}: it exists already; name another file or remove it", to));
+    throw Error(ErrorKind::input, fmt::format("cannot write store {}: it exists already; name another file or remove it", to));
   }
   const UnfinishedFile unfinished(to);
   try {

@@ -162,7 +162,7 @@ class Merge {
       if (error.kind() != ErrorKind::input) throw;
       std::string reason = error.what();
       const std::string& path = inputs_[input].path;
-      if (reason.find(path) == std::string::npos) reason = fmt::format("cannot read Store {}: {}", path, reason);
+      if (reason.find(path) == std::string::npos) reason = fmt::format("cannot read store {}: {}", path, reason);
       if (!settings_.unreadable) throw Error(ErrorKind::input, reason);
       unreadable_.insert(input);
       settings_.unreadable(inputs_[input], reason);
@@ -311,7 +311,7 @@ class Merge {
 
 void require_free(const std::string& to, bool replace) {
   if (::access(to.c_str(), F_OK) != 0) return;
-  if (!replace) throw Error(ErrorKind::input, fmt::format("cannot write Store {}: it exists already; name another file or remove it", to));
+  if (!replace) throw Error(ErrorKind::input, fmt::format("cannot write store {}: it exists already; name another file or remove it", to));
   open_store_for_reading(to);  // what is replaced is a Store
 }
 

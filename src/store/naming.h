@@ -17,7 +17,7 @@ decltype(auto) naming(const std::string& path, Read read) {
   } catch (const Error& error) {
     const std::string cause = error.what();
     if (error.kind() != ErrorKind::input || cause.find(path) != std::string::npos) throw;
-    throw Error(ErrorKind::input, fmt::format("cannot read Store {}: {}", path, cause));
+    throw Error(ErrorKind::input, fmt::format("cannot read store {}: {}", path, cause));
   }
 }
 

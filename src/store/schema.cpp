@@ -65,11 +65,11 @@ std::string step_from(int64_t version) {
   }
 }
 
-std::string failure(const std::string& path, std::string_view cause) { return fmt::format("cannot open Store {}: {}", path, cause); }
+std::string failure(const std::string& path, std::string_view cause) { return fmt::format("cannot open store {}: {}", path, cause); }
 
 // SQLite says "unable to open database file" for most of these.
 void refuse_what_is_no_file(const std::string& path, bool may_be_absent) {
-  if (path.empty()) throw Error(ErrorKind::usage, "the Store has no name: give --store a file");
+  if (path.empty()) throw Error(ErrorKind::usage, "the store has no name: give --store a file");
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
     if (errno == ENOENT && may_be_absent) return;

@@ -65,7 +65,7 @@ Database::Database(const std::string& path, Open how) : path_(path), is_for_writ
   if (code != SQLITE_OK) {
     const std::string cause = cause_of(handle_, code);
     sqlite3_close(handle_);
-    throw Error(ErrorKind::input, fmt::format("cannot open Store {}: {}", path_, cause));
+    throw Error(ErrorKind::input, fmt::format("cannot open store {}: {}", path_, cause));
   }
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, busy_timeout_ms);
@@ -93,7 +93,7 @@ void Database::fail(int code) const {
   const int basic = code & 0xff;
   const bool is_writing = kind_ == ErrorKind::store || (is_for_writing_ && basic != SQLITE_NOTADB && basic != SQLITE_CORRUPT);
   const char* action = is_writing ? "write to" : "read";
-  throw Error(kind_, fmt::format("cannot {} Store {}: {}", action, path_, cause_of(handle_, code)));
+  throw Error(kind_, fmt::format("cannot {} store {}: {}", action, path_, cause_of(handle_, code)));
 }
 
 void Database::execute(const char* sql) {

@@ -46,7 +46,7 @@ Store::~Store() = default;
 void Store::append(const Record& record) { append(std::span(&record, 1)); }
 
 void Store::append(std::span<const Record> records) {
-  if (!state_->writer) throw Error(ErrorKind::internal, "a Store opened for reading was asked to append");
+  if (!state_->writer) throw Error(ErrorKind::internal, "a store opened for reading was asked to append");
   // Inside each() there is a transaction that will be rolled back, and the Records with it.
   if (state_->database->in_transaction()) throw Error(ErrorKind::internal, "append() was called from inside each()");
   Transaction transaction(*state_->database, "BEGIN IMMEDIATE");
@@ -94,7 +94,7 @@ std::vector<Series> Store::series(const std::string& record_id) const {
 }
 
 void Store::keep_profile(const std::string& record_id, std::string_view json) {
-  if (!state_->writer) throw Error(ErrorKind::internal, "a Store opened for reading was asked to keep a profile");
+  if (!state_->writer) throw Error(ErrorKind::internal, "a store opened for reading was asked to keep a profile");
   Database& database = *state_->database;
   Transaction transaction(database, "BEGIN IMMEDIATE");
   SqlStatement find(database, "SELECT id FROM records WHERE record_id = ?");
@@ -145,14 +145,14 @@ int64_t change_remarks(Database& database, std::span<const std::string> record_i
 }  // namespace
 
 int64_t Store::remark(std::span<const std::string> record_ids, RemarkKind kind, const std::string& text) {
-  if (!state_->writer) throw Error(ErrorKind::internal, "a Store opened for reading was asked to keep a remark");
+  if (!state_->writer) throw Error(ErrorKind::internal, "a store opened for reading was asked to keep a remark");
   return change_remarks(*state_->database, record_ids,
                         "INSERT OR IGNORE INTO remarks(record, kind, text) SELECT id, ?2, ?3 FROM records WHERE record_id = ?1",
                         [&](SqlStatement& s) { s.bind(1, name_of(kind)).bind(2, text); });
 }
 
 int64_t Store::unremark(std::span<const std::string> record_ids, RemarkKind kind, const std::optional<std::string>& text) {
-  if (!state_->writer) throw Error(ErrorKind::internal, "a Store opened for reading was asked to take a remark back");
+  if (!state_->writer) throw Error(ErrorKind::internal, "a store opened for reading was asked to take a remark back");
   return -change_remarks(*state_->database, record_ids,
                          "DELETE FROM remarks WHERE record = (SELECT id FROM records WHERE record_id = ?1) AND kind = ?2 AND "
                          "text = coalesce(?3, text)",

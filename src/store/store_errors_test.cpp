@@ -65,7 +65,7 @@ TEST(StoreErrors, ADamagedPartNamesTheStoreWhoeverReadsIt) {
   for (const std::string& path : {timings, series, damaged("point.db", "UPDATE points SET json = '{'"),
                                   damaged("verdict.db", "UPDATE records SET verdict = 'fine'")}) {
     EXPECT_THAT(error_of([&] { copy_store(path, folder / "copy.db", recompute); }, ErrorKind::input),
-                HasSubstr("cannot read Store " + path));
+                HasSubstr("cannot read store " + path));
   }
 }
 

@@ -41,7 +41,7 @@ void UnfinishedFile::keep(bool replace) const {
 }
 
 void UnfinishedFile::fail() const {
-  throw Error(ErrorKind::store, fmt::format("cannot write Store {}: {}", target_, std::strerror(errno)));
+  throw Error(ErrorKind::store, fmt::format("cannot write store {}: {}", target_, std::strerror(errno)));
 }
 
 }  // namespace deepgap

@@ -96,7 +96,8 @@ Advice judge_memory(const Facts& facts) {
 Advice judge_quota(const Facts& facts) {
   const auto quota = value_of<double>(facts, "cgroup.cpu_quota");
   if (!quota) return {Level::ok, "CPU quota", "no CPU quota on this control group", ""};
-  return {Level::warning, "CPU quota", fmt::format("a quota of {:.2g} CPUs: the kernel stops all threads whenever it is used up", *quota),
+  return {Level::warning, "CPU quota",
+          fmt::format("a quota of {} CPUs: the kernel stops all threads whenever it is used up", short_text(*quota, 3)),
           "give the container CPUs of its own instead (docker --cpuset-cpus, Kubernetes static CPU policy)"};
 }
 

@@ -132,7 +132,7 @@ Support spread_support(const Point& point, const DispatchOptions& options) {
   std::set<DeviceId> seen;
   for (const DeviceId& device : point.placement.devices) {
     if (seen.insert(device).second) continue;
-    return {false, fmt::format("{} stands twice in {}; several sessions on a device are instances=2", device_name(device),
+    return {false, fmt::format("{} is listed twice in {}; several sessions on a device are instances=2", device_name(device),
                                placement_name(point.placement))};
   }
   return {};

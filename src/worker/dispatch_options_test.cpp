@@ -114,7 +114,7 @@ TEST(DispatchOptions, ABackendIsAskedAboutOneDeviceAtATime) {
   point.placement.processes = 2;
   EXPECT_EQ(supports_everywhere(backend, point, {}, {}, {}).reason, "3 devices cannot be shared out evenly among 2 processes");
   point.placement = {1, {{"", "cuda", 0}, {"", "cuda", 0}}};
-  EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, testing::HasSubstr("cuda:0 stands twice"));
+  EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, testing::HasSubstr("cuda:0 is listed twice"));
   point.placement = {2, {{"", "cuda", 0}}};
   point.options["mlperf"] = "v6.0";
   EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, testing::HasSubstr("an MLPerf run is one process"));

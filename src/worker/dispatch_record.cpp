@@ -48,8 +48,7 @@ std::string sizes_text(const DispatcherLog& log) {
     part.samples += period.samples;
   }
   std::vector<std::string> texts;
-  for (const BatchLog::Period& part : parts)
-    texts.push_back(part.batches == 0 ? "-" : fmt::format("{:.4g}", share_of(part.samples, part.batches)));
+  for (const BatchLog::Period& part : parts) texts.push_back(part.batches == 0 ? "-" : short_text(share_of(part.samples, part.batches), 4));
   return join(texts, " ");
 }
 

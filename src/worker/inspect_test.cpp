@@ -60,7 +60,7 @@ TEST(Inspection, SaysWhoRefuses) {
   Point twice = point_of();
   twice.placement.devices = {DeviceId{}, DeviceId{}};
   EXPECT_EQ(inspect(twice).refused_by, "deepgap");
-  EXPECT_THAT(inspect(twice).reason, HasSubstr("stands twice"));
+  EXPECT_THAT(inspect(twice).reason, HasSubstr("is listed twice"));
 }
 
 TEST(Inspection, BlamesTheAxisOfAMistake) {

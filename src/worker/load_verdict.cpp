@@ -14,10 +14,10 @@ namespace {
 double per_second(int64_t count, Nanoseconds length) { return static_cast<double>(count) * 1e9 / static_cast<double>(length); }
 
 // With digits enough to tell a broken bound from a held one.
-std::string ms_text(double ns) { return fmt::format("{:.5g} ms", ns / 1e6); }
+std::string ms_text(double ns) { return short_text(ns / 1e6, 5) + " ms"; }
 
 // Never with an exponent.
-std::string rate_text(double per_s) { return per_s < 10'000 ? fmt::format("{:.4g}", per_s) : number_text(per_s); }
+std::string rate_text(double per_s) { return short_text(per_s, 4); }
 
 std::string overload_reason(const OfferedLoad& load) {
   const std::string count = load.waiting == most_waiting_counted ? fmt::format("at least {}", load.waiting) : std::to_string(load.waiting);

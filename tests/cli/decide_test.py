@@ -127,9 +127,9 @@ class DecideTest(unittest.TestCase):
                      "Batch 4096 is fastest, 352.7 items/s at 36 % utilisation; batch 512 has 50 %"):
             self.assertIn(said, text)
         text = report("mlperf_resnet50")
-        self.assertIn("as a server 82 % to 95 % of what Offline gives", text)
+        self.assertIn("the server scenario reaches 82 % to 95 % of the offline throughput", text)
         self.assertIn("4 x T4 v0.5 DellEMC 92 % (5186 of 5610 for each device)", text)
-        self.assertIn("as a server 77 % of what Offline gives", self.run_deepgap("report", PEAK, "--format", "md", "-o", "-").stdout)
+        self.assertIn("the server scenario reaches 77 % of the offline throughput", self.run_deepgap("report", PEAK, "--format", "md", "-o", "-").stdout)
 
     def recommend(self, *arguments, code=0):
         return json.loads(self.run_deepgap("recommend", *arguments, "--json", code=code).stdout)

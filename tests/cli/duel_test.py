@@ -117,7 +117,7 @@ class DuelTest(DuelCase):
         models = self.run_deepgap("--duel", "model", "--model", "resnet18:width=0.125,classes=10,resnet34:width=0.125,classes=10", "--budget",
                                   "2s", backend="native")
         self.assertEqual(models.returncode, 1, models.stderr)
-        self.assertIn("answers something else than", models.stdout + models.stderr)
+        self.assertIn("gives other answers than", models.stdout + models.stderr)
 
 
 class AnyPaceTest(DuelCase):

@@ -90,7 +90,7 @@ class StoresTest(unittest.TestCase):
         self.assertEqual(told["doubled"], 3 + len(rows(self.other)) - len(on_the_card))  # of the same CPU of the same host
         self.assertEqual(len(rows(out)), told["records"])
         self.assertIn("it exists already", deepgap("merge", out, H200, code=2))
-        self.assertIn("records of 2 Stores", deepgap("merge", "--replace", "--all-runs", out, out, self.other))
+        self.assertIn("records of 2 stores", deepgap("merge", "--replace", "--all-runs", out, out, self.other))
         self.assertEqual(len(rows(out)), len(finished) + len(rows(self.other)))
         newer = os.path.join(self.dir, "newer.db")
         shutil.copy(H200, newer)
@@ -133,7 +133,7 @@ class StoresTest(unittest.TestCase):
     def test_a_copy_is_of_one_store(self):
         self.assertIn("a store is made from one store", deepgap("export", H200, TWO_GPUS, "-o", os.path.join(self.dir, "x.db"), code=2))
         self.assertIn("is the store itself", deepgap("export", H200, self.other, "-o", self.other, "--format", "csv", code=2))
-        self.assertIn("cannot open Store", deepgap("report", H200, os.path.join(self.dir, "none.db"), "-o", "-", code=2))
+        self.assertIn("cannot open store", deepgap("report", H200, os.path.join(self.dir, "none.db"), "-o", "-", code=2))
 
     def test_texts_of_a_store_command_no_terminal(self):
         """A Store from anybody: each of its texts holds what a terminal would obey."""

@@ -56,7 +56,7 @@ class TerminalTest(StoreCase):
     def test_a_first_table_comes_before_anything_is_decided(self):
         code, shown = self.at_terminal("--batch", "1,2", "--axis", "distribution=normal", "--budget", "1s")
         self.assertEqual(code, 0, shown)
-        first, on = shown.index("provisional"), shown.index("going on until")
+        first, on = shown.index("provisional"), shown.index("measuring until")
         self.assertEqual(re.findall(r"(?m)^resnet18\S* +null +(\d) .* no target$", shown[first:on]), ["1", "2"])
         self.assertNotIn("items/s (", shown[:on], "no Record yet")
         self.assertEqual(len(re.findall(r"(?m)^.*\[[12]/2\] resnet18.* items/s \((?:±|\+/-)", shown[on:])), 2)
@@ -64,13 +64,13 @@ class TerminalTest(StoreCase):
         self.assertEqual(len(self.rows()), 2, "the first look is in no Store")
 
     def test_ctrl_c_after_the_first_table_ends_it(self):
-        code, shown = self.at_terminal("--axis", "distribution=lognormal", "--interval", "0.001%", "--budget", "60s", until=b"going on until", then=signal.SIGINT)
+        code, shown = self.at_terminal("--axis", "distribution=lognormal", "--interval", "0.001%", "--budget", "60s", until=b"measuring until", then=signal.SIGINT)
         self.assertEqual(code, 130, shown)
         self.assertIn("provisional", shown)
 
     def test_ctrl_c_keeps_what_was_measured_by_then(self):
         code, shown = self.at_terminal("--axis", "latency=5ms", "--axis", "distribution=lognormal", "--interval", "0.001%", "--budget", "60s",
-                                       until=b"going on until", then=signal.SIGINT, after=6)
+                                       until=b"measuring until", then=signal.SIGINT, after=6)
         self.assertEqual(code, 130, shown)
         row = self.rows()[0]
         self.assertEqual((row["outcome"], row["verdict"]), ("ok", "unstable"), shown)

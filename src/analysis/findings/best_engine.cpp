@@ -59,8 +59,8 @@ class BestEngine final : public Finding {
   std::string id() const override { return "best_engine"; }
   int order() const override { return 10; }
   std::string describe() const override {
-    return "The usable point with the highest throughput of each model, against the best point of each other engine at equal precision, "
-           "then across precisions where those are faster, and at equal batch. Two differ when the interval of their ratio leaves out 1, "
+    return "The usable point with the highest throughput of each model, against the best point of each other engine at equal precision. "
+           "Then across precisions where those are faster, and at equal batch. Two differ when the interval of their ratio leaves out 1, "
            "at a confidence that allows for the number of engines. The value is that of repeats which did not choose the point. "
            "Candidates of a peak search are not ranked.";
   }

@@ -74,7 +74,7 @@ class Cheapest final : public Finding {
       others.push_back(open ? fmt::format("{} without significant difference from it", device)
                             : fmt::format("{} at its cheapest, {} batch {}, costs {} times as much", device,
                                           name_of(other.point->point.precision), other.point->point.batch,
-                                          format_ratio(times->ratio, times->interval)));
+                                          format_ratio(times->ratio, times->interval) + (times->interval ? "" : " (single run)")));
     }
     if (!others.empty()) said.detail = list_of(others) + ".";
     return said;

@@ -36,8 +36,8 @@ class EndToEndPace final : public Finding {
   std::string id() const override { return "end_to_end"; }
   int order() const override { return 29; }
   std::string describe() const override {
-    return "Points whose queries begin with image files: the fastest of those alike, how its threads and the network used the window, and "
-           "the same batch serially and with the network alone.";
+    return "Points whose queries begin with image files: the fastest of those alike, and how its threads and the network used the window. "
+           "Beside it the same batch serially and with the network alone.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;

@@ -44,7 +44,7 @@ TEST(Findings, engines_whose_ratio_may_be_one_are_not_separable) {
   ResultsCollector collector;
   add(collector, {.throughputs = {100, 110, 120}});
   add(collector, {.backend = "onnxruntime", .throughputs = {99, 111, 118}});
-  EXPECT_THAT(find("best_engine", collector).at(0).detail, HasSubstr("no significant difference from onnxruntime"));
+  EXPECT_THAT(find("best_engine", collector).at(0).detail, HasSubstr("not significantly different from onnxruntime"));
 }
 
 // What a block does to both falls out: each repeat's ratio is nearly the same.

@@ -24,8 +24,9 @@ class LatencyBounds final : public Finding {
   std::string id() const override { return "latency_bounds"; }
   int order() const override { return 8; }
   std::string describe() const override {
-    return "Points that ran under a latency SLO, outside of a peak search, and differ only in rate: the largest load that met it, and why "
-           "the next one did not or is inconclusive.";
+    return "Points that ran under a latency SLO and differ only in rate, outside of a peak search. Shows the largest load that met the "
+           "SLO, "
+           "and why the next one did not or is inconclusive.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;

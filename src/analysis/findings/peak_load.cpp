@@ -61,8 +61,8 @@ class PeakLoad final : public Finding {
   std::string id() const override { return "peak_load"; }
   int order() const override { return 7; }
   std::string describe() const override {
-    return "Loads that a peak search ran again to confirm: the largest that met the SLO in all its runs, with the sign test's confidence "
-           "that at least half of all runs meet it, and the next larger one.";
+    return "Loads that a peak search ran again to confirm: the largest that met the SLO in all its runs, and the next larger one. The "
+           "confidence that at least half of all runs meet the SLO is that of a sign test.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;

@@ -96,7 +96,7 @@ class ServerShare final : public Finding {
     const std::string range = format_percent(least) == format_percent(most)
                                   ? format_percent(most)
                                   : fmt::format("{} to {}", format_percent(least), format_percent(most));
-    said.headline = fmt::format("{}: as a server {} of what Offline gives", workload.label, range);
+    said.headline = fmt::format("{}: the server scenario reaches {} of the offline throughput", workload.label, range);
     said.detail = list_of(systems, 16) + ".";
     return said;
   }

@@ -13,7 +13,7 @@ const bool registered = register_metrics({
     of_worker("accuracy_top1", "share of the labelled samples whose class has the largest score, with Wilson's interval"),
     of_worker("accuracy_top5",
               "share of the labelled samples whose class is among the five with the largest scores, with Wilson's interval"),
-    {"accuracy_loss", "1", Better::lower, "top-1 accuracy that fp32 has of the same model and samples in the Store, less the Point's own",
+    {"accuracy_loss", "1", Better::lower, "top-1 accuracy that fp32 has of the same model and samples in the store, less the Point's own",
      [](const Record&) { return std::optional<Estimate>(); }},
 });
 

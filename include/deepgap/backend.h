@@ -22,7 +22,7 @@
 
 namespace deepgap {
 
-inline constexpr int backend_abi = 10;
+inline constexpr int backend_abi = 11;
 // Compiler and C++ ABI: a plug-in built with another one is not loaded.
 #define DEEPGAP_BUILD_TAG "g++-abi" DEEPGAP_STRING(__GXX_ABI_VERSION) "-cxx11-" DEEPGAP_STRING(_GLIBCXX_USE_CXX11_ABI)
 #define DEEPGAP_STRING(x) DEEPGAP_STRING_(x)
@@ -55,7 +55,7 @@ enum class InputPlace : uint8_t { host, device, ready };
 // What an engine is asked for: supports() tells whether it does this, load() does it. Each Session is one process's, on one device: the
 // worker asks once for each device of a Point.
 struct EngineRequest {
-  std::string task = "infer";  // infer or train
+  std::string task = "infer";  // one of Backend::tasks()
   Placement placement;
   Precision precision = Precision::fp32;
   std::vector<int64_t> batch_sizes{1};  // every size that will be enqueued; an engine may compile one plan for each
@@ -64,6 +64,7 @@ struct EngineRequest {
   bool samples_change = false;                 // staged bytes are rewritten before enqueue(): each query reads them anew
   std::map<std::string, std::string> options;  // of those that the backend declares, by their names without prefix
   TrainSettings train;                         // of task train
+  GenerateSettings generate;                   // of task generate
 };
 
 // How the ranks of one training find each other while they load: says `said`, any UTF-8 text, to all of them, waits until each has come,
@@ -106,6 +107,8 @@ class Backend {
   // Among them may be the choice `clock`: with the word virtual the run is given a Clock that jumps from one scheduled work to the next,
   // for a Session that is used by one thread and completes by what it schedules.
   virtual std::vector<OptionInfo> options() const = 0;
+  // The tasks that it has Sessions for, of infer, train and generate. A Point of another task is refused before anything else is asked.
+  virtual std::vector<std::string> tasks() const { return {"infer"}; }
   // Whether outputs follow from inputs. false: its queries only take their time, so that what they answer is neither checked nor counted,
   // and no Model is quantized for it.
   virtual bool computes() const { return true; }

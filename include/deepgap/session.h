@@ -8,6 +8,7 @@
 
 #include <deepgap/clock.h>
 #include <deepgap/error.h>
+#include <deepgap/generate.h>
 #include <deepgap/tensor.h>
 #include <deepgap/train.h>
 
@@ -22,6 +23,7 @@ namespace deepgap {
 // A moment (or, on a device's own clock, a duration since the query's first device mark) inside one query.
 // Of a step of training, whose computing ends with the update: forward_end, its loss is known; backward_end, its gradients are;
 // allreduce_end, those of all ranks are averaged. Where the parts alternate, the marks lie so that the times between them are the sums.
+// A query that generates has one mark for each delivery of tokens, in order: tokens, of the answer; reasoning_tokens, of what comes before.
 enum class MarkId : uint8_t {
   enqueued,
   h2d_begin,
@@ -31,12 +33,15 @@ enum class MarkId : uint8_t {
   returned,
   forward_end,
   backward_end,
-  allreduce_end
+  allreduce_end,
+  tokens,
+  reasoning_tokens
 };
 struct Mark {
   MarkId id = MarkId::enqueued;
   uint8_t clock = 0;  // 0: the run's Clock; 1: the device's, relative
   Nanoseconds ns = 0;
+  uint32_t count = 1;  // of a delivery: how many tokens came
 };
 
 enum class Status : uint8_t { ok, failed, cancelled };
@@ -45,8 +50,9 @@ enum class Status : uint8_t { ok, failed, cancelled };
 struct Done {
   uint64_t tag = 0;  // as given to enqueue
   Status status = Status::ok;
-  std::span<const Mark> marks;   // valid during the callback
-  const Error* error = nullptr;  // why, of Status::failed: never null there; valid during the callback
+  std::span<const Mark> marks;          // valid during the callback
+  const Error* error = nullptr;         // why, of Status::failed: never null there; valid during the callback
+  const TokenCounts* tokens = nullptr;  // of a query that generates; valid during the callback
 };
 using Completion = std::function<void(std::span<const Done>)>;
 

@@ -31,6 +31,7 @@ struct Completed {
   bool shed = false;  // cancelled by a Target whose queue was full
   // Of a failure that the Target outlives (outlive_failures()): why. Valid during the callback.
   const Error* error = nullptr;
+  const TokenCounts* tokens = nullptr;  // as Done has them
 };
 using TargetCompletion = std::function<void(std::span<const Completed>)>;
 

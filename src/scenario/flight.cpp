@@ -1,13 +1,13 @@
 #include "scenario/flight.h"
 
 #include "scenario/failed_query.h"
+#include "scenario/query_number.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace deepgap {
@@ -26,7 +26,6 @@ Flight::Flight(const Traffic& traffic, Clock& clock, int64_t in_flight) : traffi
   const auto batch = static_cast<size_t>(traffic.batch);
   while (samples_.size() < traffic.samples.size() + batch) samples_.insert(samples_.end(), traffic.samples.begin(), traffic.samples.end());
   slots_.resize(static_cast<size_t>(in_flight));
-  slot_bits_ = std::bit_width(slots_.size() - 1);
   for (size_t i = 0; i < slots_.size(); ++i) free_.push_back(static_cast<uint32_t>(i));
   free_count_ = free_.size();
   outgoing_.reserve(slots_.size());
@@ -49,7 +48,8 @@ Nanoseconds Flight::add(Nanoseconds scheduled, Nanoseconds begin, int64_t sample
   const auto count = static_cast<uint32_t>(samples);
   const Nanoseconds punctual = std::max(scheduled, slots_[index].punctual);
   slots_[index] = {next_number_, scheduled, begin, punctual, count, count, false};
-  outgoing_.push_back({next_number_ << slot_bits_ | index, scheduled, std::span<const uint32_t>(samples_).subspan(cursor_, count)});
+  outgoing_.push_back(
+      {next_number_ | uint64_t{index} << query_number_bits, scheduled, std::span<const uint32_t>(samples_).subspan(cursor_, count)});
   ++next_number_;
   cursor_ += count;
   if (cursor_ >= traffic_.samples.size()) cursor_ %= traffic_.samples.size();
@@ -103,8 +103,8 @@ std::string Flight::why_failed(const Timing& timing) const {
 }
 
 Flight::Slot& Flight::slot_of(uint64_t query) {
-  const size_t index = query & ((uint64_t{1} << slot_bits_) - 1);
-  const uint64_t number = query >> slot_bits_;
+  const size_t index = query >> query_number_bits;
+  const uint64_t number = query_number(query);
   if (number >= next_number_ || index >= slots_.size()) {
     throw Error(ErrorKind::internal, fmt::format("the target answered a query {} that it was never given", number));
   }

@@ -61,7 +61,6 @@ class Flight {
   std::vector<uint32_t> samples_;           // the traffic's, repeated so that every query is one stretch of it
   size_t cursor_ = 0;
   std::vector<Slot> slots_;
-  int slot_bits_ = 0;           // a query's id is its number and, in so many low bits, its slot
   std::vector<uint32_t> free_;  // a ring: who has been free for longest comes first
   size_t free_first_ = 0, free_count_ = 0;
   std::vector<Query> outgoing_;

@@ -136,6 +136,7 @@ class SessionTarget final : public Target {
   Completed finish(const Done& done) {
     Slot& slot = slots_[done.tag];
     Completed completed{slot.query, 0, static_cast<uint32_t>(slot.positions.size()), done.status, done.marks};
+    completed.tokens = done.tokens;
     if (done.status == Status::ok) completed.outputs = session_->outputs(static_cast<int>(done.tag));
     if (done.status == Status::failed) {
       if (outlives_failures_.load(std::memory_order_acquire)) {

@@ -18,6 +18,7 @@
 #include "worker/process_facts.h"
 #include "worker/remote_model.h"
 #include "worker/standstill.h"
+#include "worker/task_support.h"
 
 #include <deepgap/batching.h>
 #include <deepgap/error.h>
@@ -294,6 +295,7 @@ class Inspection {
       return;
     about_to_({fmt::format("backend {}", point.backend), point.backend});
     const Backend& engine = backend.plugin->backend();
+    if (refuses(point.backend, task_support(engine, point.task))) return;
     const EngineRequest request = engine_request(point, options);
     const auto asked = [&](const GraphSummary& summary) { return supports_everywhere(engine, point, summary, options.dispatch, request); };
     const bool quantized = needs_quantizing(point, engine.computes(), model);

@@ -1,6 +1,7 @@
 #include "worker/mark_meter.h"
 
 #include "scenario/marked_time.h"
+#include "scenario/query_number.h"
 #include "worker/series_estimate.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ void MarkMeter::add(uint64_t query, std::span<const Mark> marks) {
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < parts.size(); ++i)
     if (parts[i] != none) sums_[i].add(static_cast<double>(parts[i]) / 1e6, 1);
-  if (kept_.size() < limit_) kept_.push_back({query, parts});
+  if (kept_.size() < limit_) kept_.push_back({query_number(query), parts});
 }
 
 void MarkMeter::restart() {

@@ -1,5 +1,8 @@
 #include "worker/mark_meter.h"
 
+#include "base/clocks.h"
+#include "scenario/flight.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -14,7 +17,10 @@ class MarkedTarget final : public Target {
   void on_completion(TargetCompletion completion) override { completion_ = std::move(completion); }
   void load(std::span<const uint32_t> /*indices*/) override {}
   void unload(std::span<const uint32_t> /*indices*/) override {}
-  void submit(std::span<const Query> /*queries*/) override {}
+  void submit(std::span<const Query> queries) override {
+    for (const Query& query : queries) submitted.push_back(query.id);
+  }
+  std::vector<uint64_t> submitted;
   void flush() override {}
   void cancel() override {}
   void complete(const std::vector<Mark>& marks, Status status = Status::ok, uint64_t query = 0) {
@@ -76,6 +82,25 @@ TEST(MarkMeter, PartsOfSingleQueriesAreSeriesBesideTheirTimings) {
   EXPECT_EQ(series[1].values, (std::vector<double>{3, 2}));
   meter.restart();
   EXPECT_TRUE(meter.series(timings).empty());
+}
+
+// A loop with several queries in flight has their slots in the ids; Timings have the numbers alone.
+TEST(MarkMeter, PartsOfQueriesInFlightTogetherFindTheirTimings) {
+  const auto clock = make_virtual_clock();
+  MarkedTarget target;
+  MarkMeter meter(target);
+  Traffic traffic;
+  traffic.target = &meter;
+  traffic.samples = {0};
+  Flight flight(traffic, *clock, 2);
+  for (int i = 0; i < 2; ++i) flight.add(0, 0, 1);
+  flight.send();
+  for (size_t i = 0; i < 2; ++i)
+    target.complete({{MarkId::compute_begin, 0, 0}, {MarkId::compute_end, 0, static_cast<Nanoseconds>(i + 1) * 1'000'000}}, Status::ok,
+                    target.submitted.at(i));
+  const auto series = meter.series(flight.collect());
+  ASSERT_EQ(series.size(), 1U);
+  EXPECT_EQ(series[0].values, (std::vector<double>{1, 2}));
 }
 
 TEST(MarkMeter, WithoutMarksThereIsNothing) {

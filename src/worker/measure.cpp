@@ -21,6 +21,7 @@
 #include "worker/process_facts.h"
 #include "worker/quantized_model.h"
 #include "worker/session_counts.h"
+#include "worker/task_support.h"
 
 #include <fmt/format.h>
 
@@ -32,6 +33,7 @@ namespace deepgap {
 namespace {
 
 void require_support(const Backend& backend, const WorkOrder& order, const Preparation& prepared, const GraphSummary& summary) {
+  require(task_support(backend, order.point.task));
   require(supports_everywhere(backend, order.point, engine_summary(order.point, prepared.computes, summary), prepared.options.dispatch,
                               engine_request(order.point, prepared.options)));
 }

@@ -61,7 +61,6 @@ Graph KserveBackend::remote_model(const std::string& name, const EngineRequest& 
 
 Support KserveBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
   settings_for(request.placement.devices.front(), request.options);
-  if (request.task != "infer") return {false, fmt::format("kserve: task {} is not supported, only infer", request.task)};
   if (request.inputs != InputPlace::host) return {false, "kserve: inputs travel to the server with each query: inputs=host"};
   const auto found = known_.find(std::pair(request.placement.devices.front(), graph.name));
   if (found == known_.end()) return {};

@@ -83,8 +83,6 @@ Support torch_support(const EngineRequest& request, const GraphSummary& graph, c
   const auto no = [&](const std::string& reason) { return Support{false, name + ": " + reason}; };
   if (request.task == "train") {
     if (const std::string refusal = train_refusal(request, graph, settings, cuda); !refusal.empty()) return no(refusal);
-  } else if (request.task != "infer") {
-    return no(fmt::format("task {} is not supported, only infer and train", request.task));
   }
   if (const std::string refusal = precision_refusal(request.precision, cuda); !refusal.empty()) return no(refusal);
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");

@@ -41,7 +41,6 @@ bool is_gpu(const std::vector<DeviceId>& devices) { return devices.size() == 1 &
 // Why not, as far as one need not know the Model's operators; empty when it can.
 std::string request_refusal(const EngineRequest& request, const NativeOptions& options, const GraphSummary& graph) {
   const std::vector<DeviceId>& devices = request.placement.devices;
-  if (request.task != "infer") return fmt::format("native does not do task {}: it runs inference", request.task);
   if (request.placement.processes != 1 || devices.size() != 1) return "native runs in one process on one device";
   if (is_gpu(devices)) {
     if (request.samples_change && request.inputs != InputPlace::host)

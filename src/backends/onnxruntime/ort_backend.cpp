@@ -43,7 +43,6 @@ std::vector<OptionInfo> OrtBackend::options() const { return ort_options().infos
 Support OrtBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
   const OrtSettings settings = ort_settings(request);  // throws for values that cannot be read
   const auto no = [](const std::string& reason) { return Support{false, "onnxruntime: " + reason}; };
-  if (request.task != "infer") return no(fmt::format("task {} is not supported, only infer", request.task));
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
   const DeviceId& device = request.placement.devices.front();
   const OrtProvider provider = ort_provider(settings, device);

@@ -50,7 +50,6 @@ std::vector<OptionInfo> OvBackend::options() const { return ov_options().infos()
 Support OvBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
   ov_options().parse(request.options);  // throws for values that cannot be read
   const auto no = [](const std::string& reason) { return Support{false, "openvino: " + reason}; };
-  if (request.task != "infer") return no(fmt::format("task {} is not supported, only infer", request.task));
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
   const DeviceId& device = request.placement.devices.front();
   if (device.kind != "cpu") return no(fmt::format("device {} is not supported, only the CPU", device.kind));

@@ -25,6 +25,7 @@ class TorchCpuBackend final : public Backend {
   std::string name() const override { return "libtorch"; }
   std::string version() const override { return fmt::format("{}, {}, {}", TORCH_VERSION, onednn_version(), at::get_cpu_capability()); }
   ModelForm form() const override { return ModelForm::graph; }
+  std::vector<std::string> tasks() const override { return {"infer", "train"}; }
   std::vector<DeviceInfo> devices() const override { return {{DeviceId{}, cpu_name(), host_memory_bytes(), {}}}; }
   std::vector<OptionInfo> options() const override { return torch_options(false).infos(); }
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override {

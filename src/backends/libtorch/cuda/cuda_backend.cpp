@@ -33,6 +33,7 @@ class TorchCudaBackend final : public Backend {
                        cudnn % 100, DEEPGAP_LIBTORCH_NOTE);
   }
   ModelForm form() const override { return ModelForm::graph; }
+  std::vector<std::string> tasks() const override { return {"infer", "train"}; }
   std::vector<DeviceInfo> devices() const override { return devices_; }
   std::vector<OptionInfo> options() const override { return torch_options(true).infos(); }
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override {

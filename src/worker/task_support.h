@@ -1,0 +1,22 @@
+// Whether a backend has Sessions for a task: asked once for each Point, before anything else.
+#pragma once
+
+#include "base/text.h"
+
+#include <deepgap/backend.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+inline Support task_support(const Backend& backend, const std::string& task) {
+  const std::vector<std::string> tasks = backend.tasks();
+  if (std::find(tasks.begin(), tasks.end(), task) != tasks.end()) return {};
+  return {false, fmt::format("{} does not do task {}, only {}", backend.name(), task, join(tasks, " and "))};
+}
+
+}  // namespace deepgap

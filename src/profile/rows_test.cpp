@@ -190,7 +190,7 @@ TEST(Show, WhatTheCpuCountedAndWhatItCouldNot) {
   profile.cpu.missing = {{"last_cache_misses", "no such counter"}, {"first_cache_misses", "no such counter"}};
   const ProfileRows rows = profile_rows(profile, machine(), "fp32", 0);
   const std::string text = profile_text({"tiny", "fp32", 1, 2}, profile, rows, {machine(), true}, 120, 0);
-  EXPECT_THAT(text, HasSubstr("cycles 2e+09, instructions 5e+09; 2.50 instructions a cycle"));
+  EXPECT_THAT(text, HasSubstr("cycles 2,000,000,000, instructions 5,000,000,000; 2.50 instructions a cycle"));
   EXPECT_THAT(text, HasSubstr("CPU counters not available: first cache misses, last cache misses: no such counter"));
   const auto json = profile_json({"tiny", "fp32", 1, 2}, profile, rows, {machine(), true});
   EXPECT_EQ(json.at("cpu_counters").at("counts").at("cycles"), 2e9);

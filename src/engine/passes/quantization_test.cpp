@@ -136,9 +136,9 @@ TEST(CenterWeights, UnsignedOnesAroundAZeroPoint) {
 }
 
 TEST(RequireHandledQuantization, RefusesOtherNumbersThanFloat) {
-  const auto refusal = [](DataType scale, int64_t block_size) -> std::string {
+  const auto refusal = [](bool constant, DataType scale, int64_t block_size) -> std::string {
     QuantizedBuilder b;
-    const ValueId q = b.constant(integer_tensor(DataType::i8, {2}, {5, 6}));
+    const ValueId q = constant ? b.constant(integer_tensor(DataType::i8, {2}, {5, 6})) : b.quantize(b.input({2}), {1, 0, DataType::i8});
     const ValueId s = block_size == 0 ? b.constant(floats({}, {1})) : b.constant(floats({1}, {1}));
     b.graph.values[static_cast<size_t>(s)].type = scale;
     b.graph.outputs = {b.node("DequantizeLinear", {q, s}, {{"axis", int64_t{0}}, {"block_size", block_size}})};
@@ -150,9 +150,12 @@ TEST(RequireHandledQuantization, RefusesOtherNumbersThanFloat) {
     }
     return "not refused";
   };
-  EXPECT_EQ(refusal(DataType::f32, 0), "not refused");
-  EXPECT_EQ(refusal(DataType::f16, 0), "native: node 'DequantizeLinear_0' (DequantizeLinear): a scale of float16 is not handled here");
-  EXPECT_EQ(refusal(DataType::f32, 2), "native: node 'DequantizeLinear_0' (DequantizeLinear): scales of blocks are not handled here");
+  EXPECT_EQ(refusal(true, DataType::f32, 0), "not refused");
+  EXPECT_EQ(refusal(true, DataType::f32, 2), "not refused") << "constants are computed once";
+  EXPECT_EQ(refusal(true, DataType::f16, 0),
+            "native: node 'DequantizeLinear_0' (DequantizeLinear): a scale of float16 is not handled here");
+  EXPECT_EQ(refusal(false, DataType::f32, 2),
+            "native: node 'DequantizeLinear_1' (DequantizeLinear): scales of blocks are not handled here");
 }
 
 }  // namespace

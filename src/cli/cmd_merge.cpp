@@ -27,7 +27,7 @@ class MergeCommand final : public Command {
            "  deepgap merge h100.db all.db --tag release           only tagged records\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("out", in_, "store to write, unless --store names it, then the stores to read")->type_name("OUT IN")->required();
+    app.add_option("out", in_, "Store to write, unless --store names it, then the stores to read")->type_name("OUT IN")->required();
     app.add_option("-o,--store", out_, "Write to this store; all arguments are then stores to read")->type_name("OUT");
     app.add_flag("--replace", replace_, "Replace OUT if it exists; it may also be one of the inputs");
     app.add_flag("--all-runs", all_runs_,

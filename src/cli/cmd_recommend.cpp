@@ -39,7 +39,7 @@ class RecommendCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "stores to choose from, of one machine or several")->type_name("STORE")->required();
+    app.add_option("store", stores_, "Stores to choose from, of one machine or several")->type_name("STORE")->required();
     app.add_option("--bound,--slo", bounds_, "Latency SLO to meet: p99=15ms; repeat for more")->type_name("pN=TIME");
     app.add_option("--rate", rate_, "Items a second to serve, with as many devices as needed")->type_name("RATE");
     app.add_option("--accuracy-loss", loss_, "Largest loss of top-1 accuracy against fp32: 1%")->type_name("SHARE");

@@ -42,7 +42,7 @@ class ReportCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "stores to report on, together")->type_name("STORE")->required();
+    app.add_option("store", stores_, "Stores to report on, together")->type_name("STORE")->required();
     app.add_option("-o,--output", output_, "Write to FILE; - is standard output [default: the first store's name with .html or .md]")
         ->type_name("FILE");
     app.add_option("--format", format_, "Output format: html or md [default: by the name of --output, else html]")->type_name("FORMAT");

@@ -40,7 +40,7 @@ class RerunCommand final : public Command {
   }
   void declare(CLI::App& app) override {
     app.add_option("record", record_, "record_id of the record, or its beginning (deepgap export)")->type_name("RECORD")->required();
-    app.add_option("--from", from_, "store that has the record")->type_name("STORE")->capture_default_str();
+    app.add_option("--from", from_, "Store that has the record")->type_name("STORE")->capture_default_str();
     app.add_option("--repeats", repeats_, "Number of repeats, each in its own process; a comparison needs three on both sides")
         ->type_name("N")
         ->capture_default_str();

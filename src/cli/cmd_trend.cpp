@@ -35,7 +35,7 @@ class TrendCommand final : public Command {
            "  deepgap trend nights.db --model resnet50 --control \"model=resnet50;backend=onnxruntime\"\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "stores with many runs, or one store for each run")->type_name("STORE")->required();
+    app.add_option("store", stores_, "Stores with many runs, or one store for each run")->type_name("STORE")->required();
     app.add_option("--control", control_, "Divide by these results of the same runs, which should not have changed")
         ->type_name("SELECTION");
     app.add_option("--metric", metric_, "Follow this column of the export")->type_name("METRIC")->capture_default_str();

@@ -42,7 +42,7 @@ void check_note(const std::string& note) {
 
 void RemarkCommand::declare(CLI::App& app) {
   const bool is_tag = kind_ == RemarkKind::tag;
-  app.add_option("store", store_, "store that has the records")->type_name("STORE")->required();
+  app.add_option("store", store_, "Store that has the records")->type_name("STORE")->required();
   app.add_option("text", text_, is_tag ? "Tag to set [default: list tags]" : "Note to add [default: list notes]")
       ->type_name(is_tag ? "NAME" : "TEXT");
   app.add_flag("--remove", remove_,

@@ -96,7 +96,7 @@ std::string timings_objects(const Record& record) {
                    latency_ms(timing), timing.samples, status_name(timing.status));
     const auto values = marks.next(timing);
     for (size_t i = 0; i < values.size(); ++i)
-      if (values[i]) objects += fmt::format(",\"{}\":{}", marked_parts[i], *values[i]);
+      objects += values[i] ? fmt::format(",\"{}\":{}", marked_parts[i], *values[i]) : fmt::format(",\"{}\":null", marked_parts[i]);
     objects += '}';
   }
   return objects;

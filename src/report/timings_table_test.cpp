@@ -49,7 +49,7 @@ TEST(TimingsTable, HasThePartsOfAQueryByTheEnginesMarks) {
   EXPECT_THAT(rows, testing::HasSubstr("0.002333,1,ok,,,,,,,\n"));
   EXPECT_THAT(rows, testing::HasSubstr("0.0031,4,failed,,0.25,,,,,\n"));
   const auto json = nlohmann::json::parse("[" + timings_objects(record) + "]");
-  EXPECT_FALSE(json[0].contains("compute_ms"));
+  EXPECT_TRUE(json[0].at("compute_ms").is_null());
   EXPECT_EQ(json[1]["compute_ms"], 0.25);
 }
 

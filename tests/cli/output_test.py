@@ -79,7 +79,7 @@ class OutputTest(StoreCase):
         self.assertEqual(len(rows), 6)
         text = subprocess.run([PROGRAM, "export", self.store, "--timings"], capture_output=True, text=True, check=True).stdout
         table = list(csv.DictReader(io.StringIO(text)))
-        self.assertEqual([{key: str(value) for key, value in row.items()} for row in rows], table)
+        self.assertEqual([{key: "" if value is None else str(value) for key, value in row.items()} for row in rows], table)
         for record in self.rows():
             latencies = sorted(float(row["latency_ms"]) for row in table if row["record_id"] == record["record_id"])
             self.assertEqual((latencies[0], latencies[1], latencies[2]), (record["latency_min_ms"], record["latency_p50_ms"], record["latency_max_ms"]))

@@ -72,9 +72,9 @@ class Cheapest final : public Finding {
       said.points.push_back(other.point);
       const bool open = times->interval && !times->separable();
       others.push_back(open ? fmt::format("{} without significant difference from it", device)
-                            : fmt::format("{} at its cheapest, {} batch {}, costs {} times as much", device,
+                            : fmt::format("{} at its cheapest, {} batch {}, costs {} times as much{}", device,
                                           name_of(other.point->point.precision), other.point->point.batch,
-                                          format_ratio(times->ratio, times->interval) + (times->interval ? "" : " (single run)")));
+                                          format_ratio(times->ratio, times->interval), times->interval ? "" : " (single run)"));
     }
     if (!others.empty()) said.detail = list_of(others) + ".";
     return said;

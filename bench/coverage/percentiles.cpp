@@ -100,11 +100,14 @@ void print_over_repeats(int series) {
       "these "
       "cover, % | covers, % | mean of it over the truth |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   const auto lognormal = [](Random& r, size_t n) { return lognormal_series(r, n, 10, 0.3); };
-  const auto correlated = [](Random& r, size_t n) {
-    std::vector<double> logs = ar1_series(r, n, std::log(10.0), 0.3, 0.9);
-    for (double& value : logs) value = std::exp(value);
-    return logs;
+  const auto correlated_by = [](double rho) {
+    return [rho](Random& r, size_t n) {
+      std::vector<double> logs = ar1_series(r, n, std::log(10.0), 0.3, rho);
+      for (double& value : logs) value = std::exp(value);
+      return logs;
+    };
   };
+  const auto correlated = correlated_by(0.9), more_correlated = correlated_by(0.99);
   struct Row {
     std::string name;
     double scatter;
@@ -117,6 +120,8 @@ void print_over_repeats(int series) {
   for (const size_t repeats : {3u, 5u, 10u}) rows.push_back({"lognormal 0.3, processes 5 % apart", 0.05, lognormal, 99, repeats, 400});
   for (const size_t repeats : {3u, 5u}) rows.push_back({"lognormal 0.3, processes 1 % apart", 0.01, lognormal, 99, repeats, 2000});
   for (const size_t repeats : {3u, 5u, 10u}) rows.push_back({"AR(1) 0.9, processes 1 % apart", 0.01, correlated, 99, repeats, 2000});
+  for (const size_t repeats : {3u, 5u, 10u}) rows.push_back({"AR(1) 0.99, processes 1 % apart", 0.01, more_correlated, 99, repeats, 2000});
+  rows.push_back({"AR(1) 0.99, processes 1 % apart", 0.01, more_correlated, 99, 5, 20'000});
   for (const size_t repeats : {3u, 5u}) rows.push_back({"lognormal 0.3, processes 5 % apart", 0.05, lognormal, 50, repeats, 2000});
   const double z99 = 2.3263478740408408;
   uint64_t seed = 7100;

@@ -129,8 +129,57 @@ bool failed_before(const ResultsComparison& found, double margin) {
   return false;
 }
 
-void print_gates(int series) {
+// Gates of one kind: how many of their points are slower, and by how much.
+struct GateRow {
+  double slower = 0;
+  int points = 10;
+  double process = 0;       // scatter of each point's repeats
+  int slower_points = 10;   // the others are equal
+  double whole_repeat = 0;  // scatter of all points of a repeat together
+};
+
+struct GateCounts {
+  int before = 0, fails = 0, open = 0;
+};
+
+GateCounts count_gates(const GateRow& row, int series, Random& random) {
   constexpr double margin = 0.02;
+  constexpr int repeats = 5;
+  std::normal_distribution<double> normal;
+  GateCounts counts;
+  for (int i = 0; i < series; ++i) {
+    ResultsCollector a, b;
+    std::vector<double> of_a(repeats, 100), of_b(repeats, 100);
+    for (int repeat = 0; repeat < repeats && row.whole_repeat > 0; ++repeat) {
+      of_a[repeat] *= std::exp(row.whole_repeat * normal(random));
+      of_b[repeat] *= std::exp(row.whole_repeat * normal(random));
+    }
+    for (int64_t batch = 1; batch <= row.points; ++batch) {
+      const double factor = batch <= row.slower_points ? 1 / (1 + row.slower) : 1;
+      for (int repeat = 0; repeat < repeats; ++repeat) {
+        a.add(repeat_of(random, of_a[repeat], row.process, false, repeat, batch, "a"));
+        b.add(repeat_of(random, of_b[repeat] * factor, row.process, false, repeat, batch, "b"));
+      }
+    }
+    const Results first = a.results(), second = b.results();
+    const ResultsComparison found = compare_results(first, second, {});
+    const GateResult gate = judge_gate(found, {}, margin);
+    counts.before += failed_before(found, margin) ? 1 : 0;
+    counts.fails += gate.gate == Gate::slower ? 1 : 0;
+    counts.open += gate.gate == Gate::not_enough_data ? 1 : 0;
+  }
+  return counts;
+}
+
+void print_gate_row(const std::string& first_cells, const GateRow& row, int series, uint64_t seed) {
+  Random random(seed);
+  const GateCounts counts = count_gates(row, series, random);
+  fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", first_cells, percent(counts.before, series), percent(counts.fails, series),
+             percent(counts.open, series), percent(series - counts.fails - counts.open, series));
+  std::fflush(stdout);
+}
+
+void print_gates(int series) {
   fmt::print("\nGates `--fail-if-slower 2%`, all their points slower by so much, 5 repeats of each side in runs apart, {} gates a row\n",
              series);
   fmt::print(
@@ -146,28 +195,28 @@ void print_gates(int series) {
                                                 {0.03, 10, 0.003},
                                                 {0.03, 10, 0.005},
                                                 {0.03, 10, 0.01},
-                                                {0.05, 10, 0.01}}) {
-    Random random(++seed);
-    int before = 0, fails = 0, open = 0;
-    for (int i = 0; i < series; ++i) {
-      ResultsCollector a, b;
-      for (int64_t batch = 1; batch <= points; ++batch) {
-        for (int repeat = 0; repeat < 5; ++repeat) {
-          a.add(repeat_of(random, 100, process, false, repeat, batch, "a"));
-          b.add(repeat_of(random, 100 / (1 + slower), process, false, repeat, batch, "b"));
-        }
-      }
-      const Results first = a.results(), second = b.results();
-      const ResultsComparison found = compare_results(first, second, {});
-      const GateResult gate = judge_gate(found, {}, margin);
-      before += failed_before(found, margin) ? 1 : 0;
-      fails += gate.gate == Gate::slower ? 1 : 0;
-      open += gate.gate == Gate::not_enough_data ? 1 : 0;
-    }
-    fmt::print("| {:g} % | {} | {:g} % | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", 100 * slower, points, 100 * process,
-               percent(before, series), percent(fails, series), percent(open, series), percent(series - fails - open, series));
-    std::fflush(stdout);
-  }
+                                                {0.05, 10, 0.01},
+                                                {0.03, 1, 0.005},
+                                                {0.03, 1, 0.01}})
+    print_gate_row(fmt::format("{:g} % | {} | {:g} %", 100 * slower, points, 100 * process), {slower, points, process, points}, series,
+                   ++seed);
+}
+
+void print_other_gates(int series) {
+  fmt::print("\nLikewise, gates of ten points, some of them slower by so much; whole repeats, with all their points, scatter too\n");
+  fmt::print(
+      "| slower by | points that are slower | processes apart | whole repeats apart | before: fails, % | fails, % | not enough data, % "
+      "| passes, % |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  uint64_t seed = 41'250;
+  for (const auto& [slower, slower_points, process, whole] : {std::tuple(0.019, 1, 0.005, 0.0),
+                                                              {0.03, 1, 0.005, 0.0},
+                                                              {0.05, 1, 0.005, 0.0},
+                                                              {0.05, 1, 0.01, 0.0},
+                                                              {0.019, 10, 0.005, 0.01},
+                                                              {0.03, 10, 0.005, 0.01},
+                                                              {0.05, 10, 0.005, 0.01}})
+    print_gate_row(fmt::format("{:g} % | {} | {:g} % | {:g} %", 100 * slower, slower_points, 100 * process, 100 * whole),
+                   {slower, 10, process, slower_points, whole}, series, ++seed);
 }
 
 void print_extremes(int series) {
@@ -249,6 +298,9 @@ void print_points(int series) {
   print_texts(series);
 }
 
-void print_all_gates(int series) { print_gates(std::max(1, series / 10)); }
+void print_all_gates(int series) {
+  print_gates(std::max(1, series / 10));
+  print_other_gates(std::max(1, series / 10));
+}
 
 }  // namespace deepgap

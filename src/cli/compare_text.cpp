@@ -186,6 +186,12 @@ std::string needed_text(const GateResult& found) {
                      nodes ? count_of(count, "node", "nodes") : count_of(count, "repeat", "repeats"));
 }
 
+// "geometric mean of 10 points 0.970 (0.965 to 0.976)"
+std::string together_text(const GateResult& found, const ResultsComparison& comparison) {
+  const RatioText text = ratio_text(found.together->ratio, found.together->interval(), found.margin);
+  return fmt::format("geometric mean of {} points {} ({} to {})", comparison.points.size(), text.ratio, text.low, text.high);
+}
+
 std::string counts_text(const ResultsComparison& comparison, const CompareSettings& settings) {
   std::vector<std::string> words;
   for (const Change change : {Change::slower, Change::faster, Change::same, Change::unknown}) {
@@ -281,8 +287,13 @@ std::string gate_text(const GateAnswer& gate, const ResultsComparison& compariso
   if (!gate.judged) return head + "\n";
   const GateResult& found = *gate.judged;
   const std::string all = fmt::format("of {}", count_of(static_cast<int64_t>(comparison.points.size()), "point", "points"));
-  if (found.gate == Gate::slower)
-    return fmt::format("{}: {} {}: {}\n", head, found.slower.size(), all, first_of(names_of(found.slower, comparison)));
+  if (found.gate == Gate::slower) {
+    std::vector<std::string> slower;
+    if (found.together_slower) slower.push_back(together_text(found, comparison));
+    if (!found.slower.empty())
+      slower.push_back(fmt::format("{} {}: {}", found.slower.size(), all, first_of(names_of(found.slower, comparison))));
+    return fmt::format("{}: {}\n", head, join(slower, "; "));
+  }
   if (found.gate == Gate::held) return head + "\n";
   std::vector<std::string> parts;
   if (!found.open.empty()) parts.push_back(fmt::format("{} {}", found.open.size(), all));
@@ -297,6 +308,11 @@ nlohmann::json gate_json(const GateAnswer& gate, const ResultsComparison& compar
   nlohmann::json json{{"margin", gate.margin}, {"result", gate.result}};
   if (!gate.judged) return json;
   if (!gate.judged->slower.empty()) json["slower"] = names_of(gate.judged->slower, comparison);
+  if (const auto& together = gate.judged->together) {
+    const Interval interval = together->interval();
+    json["together"] = {
+        {"ratio", together->ratio}, {"low", interval.low}, {"high", interval.high}, {"slower", gate.judged->together_slower}};
+  }
   if (gate.judged->needs_repeats > 0) json["needs_repeats"] = gate.judged->needs_repeats;
   return json;
 }

@@ -55,11 +55,11 @@ bool share_a_run(const PointSummary& a, const PointSummary& b) {
 bool is_lower_better(const std::string& metric) { return find_metric(metric)->better() == Better::lower; }
 
 // By how much b does better, as a ratio above 1.
-RepeatsRatio gain_of(const PointChange& change, bool lower_is_better) {
-  RepeatsRatio ratio = change.comparison.repeats;
+RepeatsRatio gain_of(RepeatsRatio ratio, bool lower_is_better) {
   if (lower_is_better) ratio.ratio = 1 / ratio.ratio;
   return ratio;
 }
+RepeatsRatio gain_of(const PointChange& change, bool lower_is_better) { return gain_of(change.comparison.repeats, lower_is_better); }
 
 void judge(std::vector<PointChange>& points, const CompareSettings& settings) {
   std::vector<double> p_values;
@@ -78,6 +78,44 @@ void judge(std::vector<PointChange>& points, const CompareSettings& settings) {
     point.needs_repeats = point.change == Change::unknown && !of_turns ? repeats_needed(gain, settings.margin) : 0;
     point.smallest_effect = smallest_effect(gain);
   }
+}
+
+// The geometric mean of all points in each repeat that all of them have: what moved a whole repeat counts once, not once a point.
+std::vector<RepeatValue> means_of_repeats(const std::vector<PointChange>& points, const PointSummary* PointChange::*side,
+                                          const std::string& metric) {
+  struct Sum {
+    size_t count = 0;
+    double logs = 0, variance = 0;
+    std::set<uint64_t> nodes;
+  };
+  std::map<uint64_t, Sum> blocks;
+  for (const PointChange& point : points) {
+    for (const RepeatValue& value : (point.*side)->find(metric)->repeats) {
+      Sum& sum = blocks[value.block];
+      ++sum.count;
+      sum.logs += std::log(value.value);
+      sum.variance += value.variance / (value.value * value.value);
+      sum.nodes.insert(value.node);
+    }
+  }
+  std::vector<RepeatValue> means;
+  const auto count = static_cast<double>(points.size());
+  for (const auto& [block, sum] : blocks) {
+    if (sum.count != points.size() || sum.nodes.size() != 1) continue;
+    const double mean = std::exp(sum.logs / count);
+    means.push_back({block, mean, mean * mean * sum.variance / (count * count), *sum.nodes.begin()});
+  }
+  return means;
+}
+
+std::optional<RepeatsRatio> ratio_of_all(const std::vector<PointChange>& points, const std::string& metric) {
+  const auto of_turns = [](const PointChange& point) { return contender_place(point.a->point).has_value(); };  // they were not repeats
+  if (points.size() < 2 || std::any_of(points.begin(), points.end(), of_turns)) return std::nullopt;
+  auto ratio = ratio_of_repeats(means_of_repeats(points, &PointChange::b, metric), means_of_repeats(points, &PointChange::a, metric));
+  if (!ratio || !ratio->known()) return std::nullopt;
+  const auto by_looks = [](const PointChange& point) { return point.a->stopping.auto_repeats || point.b->stopping.auto_repeats; };
+  if (std::any_of(points.begin(), points.end(), by_looks)) ratio->log_error *= ended_by_looks;
+  return ratio;
 }
 
 std::vector<std::pair<std::string, std::pair<std::string, std::string>>> differing_facts(const Results& a, const Results& b) {
@@ -147,15 +185,18 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
 
 GateResult judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double margin) {
   const bool lower = is_lower_better(settings.metric);
-  const double limit = 1 / (1 + margin);
+  const double limit = 1 / (1 + margin), false_alarms = 1 - default_confidence;
+  GateResult result{.margin = margin, .left_out = comparison.offered + comparison.unusable.size()};
+  result.together = ratio_of_all(comparison.points, settings.metric);
+  result.together_slower = result.together && p_value_below(gain_of(*result.together, lower), limit) < false_alarms / 2;
+  const double of_points = result.together && !result.together_slower ? false_alarms / 2 : false_alarms;
   std::vector<double> p_values;
   for (const PointChange& point : comparison.points) p_values.push_back(p_value_below(gain_of(point, lower), limit));
   const std::vector<double> adjusted = holm_adjusted(p_values);
-  GateResult result{margin, Gate::held, {}, {}, comparison.offered + comparison.unusable.size(), 0};
   for (size_t i = 0; i < comparison.points.size(); ++i) {
     const PointChange& point = comparison.points[i];
     const RepeatsRatio gain = gain_of(point, lower);
-    if (adjusted[i] < 1 - default_confidence) {
+    if (adjusted[i] < of_points) {
       result.slower.push_back(&point);
     } else if (!gain.known() || gain.interval(2 * default_confidence - 1).low <= limit) {
       result.open.push_back(&point);
@@ -163,7 +204,7 @@ GateResult judge_gate(const ResultsComparison& comparison, const CompareSettings
       if (!of_turns) result.needs_repeats = std::max(result.needs_repeats, repeats_to_tell(gain, limit));
     }
   }
-  if (!result.slower.empty()) {
+  if (!result.slower.empty() || result.together_slower) {
     result.gate = Gate::slower;
   } else if (!result.open.empty() || result.left_out > 0) {
     result.gate = Gate::not_enough_data;

@@ -1,7 +1,7 @@
 // Two sets of results, point by point: what `deepgap compare` says. Points are matched by what they are, without the axes that were chosen
 // to differ. Verdicts are about the second against the first and allow for the number of comparisons: of the list's differences about one
-// in twenty is wrong at most (Benjamini and Hochberg); as a gate the chance that any is wrong is (Holm). Pure functions; pointers lead into
-// the Results given, which must outlive the result.
+// in twenty is wrong at most (Benjamini and Hochberg); as a gate the chance that any is wrong is (Holm, and all points together). Pure
+// functions; pointers lead into the Results given, which must outlive the result.
 #pragma once
 
 #include "analysis/comparison.h"
@@ -42,6 +42,8 @@ struct GateResult {
   double margin = 0;  // that a slowdown may have
   Gate gate = Gate::held;
   std::vector<const PointChange*> slower;  // by more than the margin
+  std::optional<RepeatsRatio> together;    // b over a, geometric mean of all points; absent for one point, or if they share no repeats
+  bool together_slower = false;            // it is slower by more than the margin
   std::vector<const PointChange*> open;    // that cannot be excluded, nor shown
   size_t left_out = 0;                     // matched, but without a value of both
   size_t needs_repeats = 0;                // of each side, to tell of all open ones at the ratios seen; or nodes; 0: not known
@@ -60,10 +62,12 @@ struct ResultsComparison {
 ResultsComparison compare_results(const Results& a, const Results& b, const CompareSettings& settings);
 
 // Whether b is slower than a by more than `margin` anywhere: a test of that, one-sided, and not of whether they differ at all.
-// slower: shown for some, where the chance of any false alarm among all of them is 5 % (Holm), whatever the true slowdowns within the
-// margin. held: it is excluded for every pair, each with 95 %. What has no match is not judged.
-//   Holm, Scandinavian Journal of Statistics 6 (1979); Schuirmann 1987; Berger, Technometrics 24 (1982): all must be shown, so that none of
-//   the tests needs an allowance for the others.
+// slower: shown for some point, or for the geometric mean of all of them, of which at least one must be slower then. The chance of any
+// false alarm is 5 %, whatever the true slowdowns within the margin: half of it is spent on the mean and half on the points (Holm); if the
+// mean is slower, the points get its half too (Bretz and others). The mean finds a slowdown that all points share, which scatter hides in
+// each. held: it is excluded for every pair, each with 95 %. What has no match is not judged.
+//   Holm, Scandinavian Journal of Statistics 6 (1979); Bretz, Maurer, Brannath and Posch, Statistics in Medicine 28 (2009); Schuirmann
+//   1987; Berger, Technometrics 24 (1982): all must be shown, so that none of the tests needs an allowance for the others.
 GateResult judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double margin);
 
 }  // namespace deepgap

@@ -174,6 +174,50 @@ TEST(CompareResults, TheGateTestsTheMarginAndNotEquality) {
   EXPECT_EQ(failed_surely, 0) << "1.8 % slower for certain is within 2 %";
 }
 
+// What no point shows by itself: all of them are 3 % slower and scatter by 1 %.
+TEST(CompareResults, AGateFindsASlowdownThatAllPointsShare) {
+  int failed = 0, within = 0, one_point = 0;
+  constexpr int gates = 200;
+  for (uint64_t seed = 0; seed < gates; ++seed) {
+    const auto gate = [&](double throughput, double scatter, double others) {
+      ResultsCollector a, b;
+      for (int64_t batch = 1; batch <= 10; ++batch) {
+        add(a, {.scatter = scatter}, batch, seed * 1000 + static_cast<uint64_t>(batch));
+        add(b, {.run = "b", .throughput = batch == 1 ? throughput : others, .scatter = scatter}, batch,
+            seed * 1000 + static_cast<uint64_t>(batch) + 500);
+      }
+      const Results first = a.results(), second = b.results();
+      return judge_gate(compare_results(first, second, {}), {}, 0.02).gate == Gate::slower;
+    };
+    failed += gate(97, 0.01, 97) ? 1 : 0;
+    within += gate(98.2, 0.01, 98.2) ? 1 : 0;
+    one_point += gate(95, 0.005, 100) ? 1 : 0;
+  }
+  EXPECT_GE(failed, gates * 95 / 100);
+  EXPECT_LE(within, gates * 5 / 100);
+  EXPECT_GE(one_point, gates * 95 / 100) << "the mean of all points hides it, so each is tested by itself too";
+}
+
+TEST(CompareResults, AllPointsTogetherTakeRepeatsThatAllHave) {
+  ResultsCollector a, b, c;
+  for (int64_t batch = 1; batch <= 3; ++batch) {
+    add(a, {}, batch);
+    add(b, {.run = "b", .throughput = 96}, batch);
+    add(c, {.run = "c" + std::to_string(batch), .throughput = 96}, batch);  // each was measured in a run of its own
+  }
+  const Results first = a.results(), second = b.results(), third = c.results(), one = of({}), other = of({.run = "b"});
+  const GateResult together = judge_gate(compare_results(first, second, {}), {}, 0.02);
+  ASSERT_TRUE(together.together);
+  EXPECT_NEAR(together.together->ratio, 0.96, 0.01);
+  EXPECT_EQ(together.together->repeats, 5u);
+  EXPECT_TRUE(together.together_slower);
+  const GateResult latency = judge_gate(compare_results(first, second, {.metric = "latency_p50_ms"}), {.metric = "latency_p50_ms"}, 0.02);
+  EXPECT_NEAR(latency.together->ratio, 1 / 0.96, 0.01);
+  EXPECT_TRUE(latency.together_slower) << "less is better";
+  EXPECT_FALSE(judge_gate(compare_results(first, third, {}), {}, 0.02).together);
+  EXPECT_FALSE(judge_gate(compare_results(one, other, {}), {}, 0.02).together) << "one point is itself";
+}
+
 TEST(CompareResults, AGateSaysWhatIsSlowerAndHowManyRepeatsWouldBeEnough) {
   const Results a = of({}), slow = of({.run = "b", .throughput = 90}), wide = of({.run = "b", .scatter = 0.05}),
                 once = of({.run = "b", .repeats = 1});

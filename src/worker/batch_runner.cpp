@@ -1,5 +1,6 @@
 #include "worker/batch_runner.h"
 
+#include "worker/load_session.h"
 #include "worker/quicker_half.h"
 
 #include <deepgap/error.h>
@@ -16,7 +17,7 @@ BatchRunner::BatchRunner(Backend& backend, const Model& model, LoadOptions optio
   };
   for (int64_t i = 0; i < options.batch_sizes.front(); ++i)
     samples_.push_back(static_cast<uint32_t>(static_cast<size_t>(i) % inputs.size()));
-  session_ = backend.load(model, options);
+  session_ = load_session(backend, model, options);
   session_->stage(inputs);
 }
 

@@ -5,6 +5,7 @@
 #include "scenario/session_target.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
+#include "worker/load_session.h"
 
 #include <deepgap/error.h>
 
@@ -49,7 +50,7 @@ Instances::Instances(Backend& backend, const Model& model, Dataset& dataset, con
     Instance instance{wanted.name, wanted.device, nullptr, nullptr};
     const auto loader = [&](Completion completion) {
       load.completion = std::move(completion);
-      auto session = backend.load(model, load);
+      auto session = load_session(backend, model, load);
       instance.session = session.get();
       return session;
     };

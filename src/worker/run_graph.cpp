@@ -7,6 +7,7 @@
 #include "model/eval/evaluator.h"
 #include "model/model_of.h"
 #include "model/widened_graph.h"
+#include "worker/load_session.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 
@@ -154,7 +155,7 @@ std::string run_on_engine(const EngineChoice& engine, const Model& model, std::s
   options.completion = [&](std::span<const Done> done) {
     if (done.back().error != nullptr) failure = *done.back().error;
   };
-  const auto session = plugin->backend().load(model, options);
+  const auto session = load_session(plugin->backend(), model, options);
   session->stage(samples);
   uint32_t next = 0;
   for (size_t position = 0; position < queries.size(); ++position) {

@@ -9,6 +9,7 @@
 #include "model/weights/safetensors.h"
 #include "scenario/session_target.h"
 #include "telemetry/environment.h"
+#include "worker/load_session.h"
 #include "worker/plugin.h"
 #include "worker/train_options.h"
 
@@ -178,7 +179,7 @@ void provide_train_reference(const WorkOrder& order, const PointOptions& options
   const auto target = make_session_target(
       [&](Completion completion) {
         load.completion = std::move(completion);
-        auto loaded = plugin->backend().load(*inputs.model, load);
+        auto loaded = load_session(plugin->backend(), *inputs.model, load);
         session = loaded.get();
         return loaded;
       },

@@ -138,6 +138,12 @@ class KserveTest(StoreCase):
         self.assertEqual(row["outcome"], "crashed")
         self.assertIn("answered 500 Internal Server Error: the model is gone", row["reason"])
 
+    def test_a_server_that_rejects_the_request_refuses(self):
+        self.server.fault = lambda n: 400
+        row = self.served(1)
+        self.assertEqual(row["outcome"], "refused")
+        self.assertIn("answered 400 Bad Request: the model is gone", row["reason"])
+
     def test_a_server_that_fails_for_good_in_mid_run_is_a_record(self):
         self.server.fault = lambda n: 500 if n > 20 else None
         row = self.served(1, "--scenario", "constant", "--rate", "50", "--duration", "1s")

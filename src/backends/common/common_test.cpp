@@ -149,7 +149,8 @@ TEST(OptionTable, WrongValuesAreNamed) {
 
 TEST(Failure, IsTheErrorItselfOrOneWithItsWords) {
   EXPECT_EQ(error_from(Error(ErrorKind::out_of_memory, "full")).kind(), ErrorKind::out_of_memory);
-  EXPECT_EQ(error_from(std::runtime_error("odd")).kind(), ErrorKind::internal);
+  EXPECT_EQ(error_from(std::runtime_error("odd")).kind(), ErrorKind::refused);
+  EXPECT_EQ(error_from(std::bad_alloc()).kind(), ErrorKind::out_of_memory);
   EXPECT_STREQ(error_from(std::runtime_error("odd")).what(), "odd");
 }
 

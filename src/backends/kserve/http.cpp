@@ -266,7 +266,8 @@ std::optional<Fault> HttpRequest::fault(CURLcode code) const {
   if (number == 200) return std::nullopt;
   if (number >= 300 && number < 400)
     return Fault{Fault::Kind::status, fmt::format("answered {}, a redirect, which is not followed", number)};
-  return Fault{Fault::Kind::status, status_text(number, body_.json(), address_.token)};
+  const bool comes_and_goes = number == 408 || number == 425 || number == 429;  // late, too early, too many
+  return Fault{Fault::Kind::status, status_text(number, body_.json(), address_.token), number >= 400 && number < 500 && !comes_and_goes};
 }
 
 }  // namespace deepgap

@@ -53,7 +53,7 @@ void RemoteSession::finish(size_t slot, const std::optional<Fault>& fault, Reque
   cost.failed = fault.has_value();
   tally_.add(cost);
   if (!fault) return deliver({.tag = query.tag, .status = Status::ok, .marks = {}});
-  const Error error(ErrorKind::internal, fault->what);
+  const Error error(fault->rejected ? ErrorKind::refused : ErrorKind::internal, fault->what);
   deliver({.tag = query.tag, .status = Status::failed, .marks = {}, .error = &error});
 }
 

@@ -171,7 +171,7 @@ std::unique_ptr<Session> make_native_session(const Model& model, const LoadOptio
   try {
     return std::make_unique<NativeSession>(model, options, native);
   } catch (const dnnl::error& error) {
-    throw Error(error.status == dnnl_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::internal,
+    throw Error(error.status == dnnl_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::refused,
                 fmt::format("native: oneDNN says {} while {} is loaded", error.what(), model.name()));
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::out_of_memory, fmt::format("native: no memory left while {} is loaded", model.name()));

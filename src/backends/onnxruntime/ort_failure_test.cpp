@@ -39,7 +39,7 @@ TEST(OrtFailure, MemoryIsToldApart) {
 TEST(OrtFailure, WrongSamplesAreNotTheLibrarysFault) {
   const OrtFailure outside{ort_invalid_argument, "indices element out of data bounds, idx=7 must be within the inclusive range [-4,3]"};
   EXPECT_EQ(run_error(outside).kind(), ErrorKind::input);
-  EXPECT_EQ(run_error({1, "something else"}).kind(), ErrorKind::internal);
+  EXPECT_EQ(run_error({1, "something else"}).kind(), ErrorKind::refused);
 }
 
 TEST(OrtFailure, BlamesTheNodeThatIsNamed) {

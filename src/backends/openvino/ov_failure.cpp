@@ -39,7 +39,7 @@ std::string ov_words(const std::string& message) {
 
 Error ov_run_error(const std::string& message) {
   if (out_of_memory(message)) return {ErrorKind::out_of_memory, "out of memory: openvino: " + ov_words(message)};
-  return {ErrorKind::internal, "openvino: " + ov_words(message)};
+  return {ErrorKind::refused, "openvino: " + ov_words(message)};  // it answers, so it has not crashed
 }
 
 Error ov_load_error(const std::string& message, const Graph& graph) {

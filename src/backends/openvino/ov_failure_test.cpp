@@ -37,6 +37,11 @@ TEST(OvFailure, KindsAreToldApart) {
   EXPECT_EQ(ov_load_error("something else", graph).kind(), ErrorKind::refused);
 }
 
+TEST(OvFailure, AQueryThatIsAnsweredWithAnErrorIsNoCrash) {
+  EXPECT_EQ(ov_run_error("Exception from src/x.cpp:1:\nShape inference of Reshape node with name y failed").kind(), ErrorKind::refused);
+  EXPECT_EQ(ov_run_error("[CPU] Failed to allocate memory of 7 bytes").kind(), ErrorKind::out_of_memory);
+}
+
 TEST(OvFailure, UnknownOperatorIsNamedWithItsNode) {
   const Error error = ov_load_error(
       "Check 'false' failed at src/frontends/x.cpp:151:\nFrontEnd API failed with OpConversionFailure:\nModel wasn't fully converted.\n"

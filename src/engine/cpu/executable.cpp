@@ -107,7 +107,7 @@ void Executable::run_step(size_t index, const dnnl::stream& stream) {
   const auto status =
       dnnl_primitive_execute(step.primitive.get(), stream.get(), static_cast<int>(bound.arguments.size()), bound.arguments.data());
   if (status != dnnl_success)
-    throw Error(status == dnnl_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::internal,
+    throw Error(status == dnnl_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::refused,
                 fmt::format("oneDNN failed with status {} in {} ({})", static_cast<int>(status), step.name, step.op));
 }
 

@@ -120,8 +120,8 @@ struct Evaluation {
         throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): output {} is not made", node.name, node.op, written[k]));
       const Tensor& result = results[written[k]];
       if (result.bytes() != output_bytes[k])
-        throw Error(ErrorKind::internal, fmt::format("node {}: the result has {} bytes, but shape inference expected {}", node.name,
-                                                     result.bytes(), output_bytes[k]));
+        throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): the result has {} bytes, but shape inference expected {}", node.name,
+                                                    node.op, result.bytes(), output_bytes[k]));
       if (result.bytes() > 0) std::memcpy(at[next + k], result.data.get(), result.bytes());
     }
   }

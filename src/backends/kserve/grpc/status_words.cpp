@@ -23,6 +23,14 @@ std::string code_name(int code) {
   return at < names.size() ? std::string(names[at]) : fmt::format("status {}", code);
 }
 
+// Whether the same request would be answered so again.
+bool rejects(int code) {
+  using enum grpc::StatusCode;
+  constexpr std::array<int, 7> codes{INVALID_ARGUMENT, NOT_FOUND,       PERMISSION_DENIED, FAILED_PRECONDITION,
+                                     OUT_OF_RANGE,     UNAUTHENTICATED, UNIMPLEMENTED};
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // Behind the last colon but that of a port or a code: without addresses and what else differs from call to call.
@@ -65,7 +73,7 @@ Fault fault_of_status(int code, const std::string& message, Nanoseconds timeout,
   if (has(message, "Received http2 header with status"))
     return {Fault::Kind::protocol, "not an answer by gRPC: " + short_words(message, "")};
   const std::string words = short_words(message, "");
-  return {Fault::Kind::status, fmt::format("answered {}{}{}", code_name(code), words.empty() ? "" : ": ", words)};
+  return {Fault::Kind::status, fmt::format("answered {}{}{}", code_name(code), words.empty() ? "" : ": ", words), rejects(code)};
 }
 
 }  // namespace deepgap

@@ -90,6 +90,9 @@ TEST(Metrics, int8_share_is_what_the_engine_tells) {
   EXPECT_EQ(value_of(record, "int8_mac_share"), 0);
   record.facts["macs.int8"] = 0.75;
   EXPECT_EQ(value_of(record, "int8_mac_share"), 0.75);
+  EXPECT_EQ(value_of(record, "int4_mac_share"), 0);
+  record.facts["macs.int4"] = 0.25;
+  EXPECT_EQ(value_of(record, "int4_mac_share"), 0.25);
 }
 
 TEST(Metrics, throughput_is_items_over_the_window) {

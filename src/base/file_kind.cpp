@@ -15,6 +15,8 @@ constexpr const char* by_exporter = "its framework's exporter writes it as ONNX"
 constexpr const char* by_torch =
     "torch.onnx.export writes it as ONNX, or give the network and --axis package=FILE (docs/reference/engines/index.md)";
 
+constexpr const char* pickled = "is a Python pickle, such as old PyTorch writes: torch.onnx.export writes the network as ONNX";
+
 struct Kind {
   size_t offset;  // of the mark
   std::string_view mark;
@@ -31,6 +33,21 @@ constexpr std::array kinds{
          "7zXZ\0"sv,
          "is compressed with xz: decompress it with 'xz -d'"},
     Kind{0, "BZh"sv, "is compressed with bzip2: decompress it with 'bzip2 -d'"},
+    Kind{0, "\x04\x22\x4d\x18"sv, "is compressed with lz4: decompress it with 'lz4 -d'"},
+    Kind{0,
+         "7z\xbc\xaf\x27"
+         "\x1c"sv,
+         "is a 7z archive: unpack it and give the ONNX file inside"},
+    Kind{0, "Rar!\x1a\x07"sv, "is a RAR archive: unpack it and give the ONNX file inside"},
+    Kind{257, "ustar"sv, "is a tar archive: unpack it with 'tar -xf' and give the ONNX file inside"},
+    Kind{0, "\x89PNG\r\n"sv, "is an image, not a network: give its folder as a dataset"},
+    Kind{0, "\xff\xd8\xff"sv, "is an image, not a network: give its folder as a dataset"},
+    Kind{0,
+         "\x7f"
+         "ELF"sv,
+         "is a program or library, not a network"},
+    Kind{4, "PTMF"sv, "is a model of PyTorch Mobile: torch.onnx.export writes the network as ONNX"},
+    Kind{4, "ET12"sv, "is a model of ExecuTorch: torch.onnx.export writes the network as ONNX"},
     Kind{4, "ORTM"sv, "is in the ORT format of ONNX Runtime: give the ONNX file that it was made from"},
     Kind{4, "TFL3"sv, "is a TensorFlow Lite model: 'python -m tf2onnx.convert --tflite FILE --output model.onnx' writes it as ONNX"},
     Kind{0, "GGUF"sv, "is a GGUF file of weights: export the network as ONNX"},
@@ -39,6 +56,10 @@ constexpr std::array kinds{
     Kind{0, "ftrt"sv, "is a TensorRT engine: give the ONNX file that it was built from"},
     Kind{0, "ptrt"sv, "is a TensorRT engine: give the ONNX file that it was built from"},
     Kind{0, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9"sv, "is a PyTorch file: torch.onnx.export writes the network as ONNX"},
+    Kind{0, "\x80\x02}q"sv, pickled},
+    Kind{0, "\x80\x03}q"sv, pickled},
+    Kind{0, "\x80\x04\x95"sv, pickled},
+    Kind{0, "\x80\x05\x95"sv, pickled},
 };
 
 std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }

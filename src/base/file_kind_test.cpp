@@ -21,6 +21,13 @@ TEST(FileKind, IsNamedWithWhatToDo) {
   EXPECT_THAT(kind_of("\xef\xbb\xbf\n <!DOCTYPE html>\n<html>"), HasSubstr("HTML page"));
   EXPECT_THAT(kind_of("<HTML lang=en>"), HasSubstr("HTML page"));
   EXPECT_EQ(kind_of(""), "is empty");
+  EXPECT_THAT(kind_of("7z\xbc\xaf\x27\x1c..."), HasSubstr("7z archive"));
+  EXPECT_THAT(kind_of(std::string(257, 'x') + "ustar" + std::string(250, 'x')), HasSubstr("tar -xf"));
+  EXPECT_THAT(kind_of("\x89PNG\r\n\x1a\n"), HasSubstr("image"));
+  EXPECT_THAT(kind_of("\x80\x04\x95..."), HasSubstr("pickle"));
+  EXPECT_THAT(kind_of("\x7f"
+                      "ELF\x02"),
+              HasSubstr("program or library"));
 }
 
 std::string archive(const std::string& first_entry) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace deepgap {
@@ -50,13 +51,13 @@ class SeededDataset : public TensorsDataset {
     const uint64_t stream = split_mix(seed_ * 1000003 + which) + (uint64_t{index} << 40);
     switch (input.type) {
       case DataType::f32:
-        fill_floats(writable<float>(tensor), shape, input.name, index);
+        fill_floats(writable<float>(tensor), input, shape, index, stream);
         break;
       case DataType::f64:
       case DataType::f16:
       case DataType::bf16:
         tensor = make_tensor(DataType::f32, shape);
-        fill_floats(writable<float>(tensor), shape, input.name, index);
+        fill_floats(writable<float>(tensor), input, shape, index, stream);
         return converted(tensor, input.type);
       case DataType::i64:
         fill_integers<int64_t>(tensor, stream, values_of(input));
@@ -81,18 +82,21 @@ class SeededDataset : public TensorsDataset {
         fill_integers<uint8_t>(tensor, stream, integer_values_.contains(input.name) ? values_of(input) : 256);
         break;
       case DataType::boolean:
-        fill_integers<uint8_t>(tensor, stream, 2);
+        fill_integers<uint8_t>(tensor, stream, std::min<uint64_t>(values_of(input), 2));
         break;
     }
     return tensor;
   }
 
-  void fill_floats(std::span<float> values, const Shape& shape, const std::string& name, uint32_t index) const {
+  // Those that are cast to indices are whole numbers.
+  void fill_floats(std::span<float> values, const TensorInfo& input, const Shape& shape, uint32_t index, uint64_t stream) const {
     if (values.empty()) return;
-    if (shape.size() == 4) {
+    if (integer_values_.contains(input.name)) {
+      for (float& value : values) value = static_cast<float>(split_mix(stream++) % values_of(input));
+    } else if (shape.size() == 4) {
       fill_smooth(values, shape[1], shape[2], shape[3], seed_, index);
     } else {
-      fill_normal(values, seed_, fmt::format("sample {} of {}", index, name));
+      fill_normal(values, seed_, fmt::format("sample {} of {}", index, input.name));
     }
   }
 

@@ -46,6 +46,13 @@ Limit of_unpooling(const InputUse& use) {
   return product;
 }
 
+// Where the update begins, which has to end within the axis.
+Limit of_tensor_scatter(const InputUse& use) {
+  const int64_t axis = attribute_of(use, "axis", -2);
+  const Limit all = use.size(0, axis), update = use.size(1, axis);
+  return all && update ? std::optional(std::max<int64_t>(1, *all - *update + 1)) : all;
+}
+
 struct IndexInput {
   std::string_view op, domain;
   size_t input;
@@ -63,7 +70,7 @@ const std::vector<IndexInput>& index_inputs() {
       {"Scatter", "", 1, [](const InputUse& use) { return use.size(0, attribute_of(use, "axis", 0)); }},
       {"ScatterElements", "", 1, [](const InputUse& use) { return use.size(0, attribute_of(use, "axis", 0)); }},
       {"ScatterND", "", 1, [](const InputUse& use) { return of_tuples(use, 0, 1, 0); }},
-      {"TensorScatter", "", 2, [](const InputUse& use) { return use.size(0, attribute_of(use, "axis", -2)); }},
+      {"TensorScatter", "", 2, of_tensor_scatter},
       {"OneHot", "", 0, of_one_hot},
       {"NegativeLogLikelihoodLoss", "", 1, [](const InputUse& use) { return use.size(0, 1); }},
       {"SoftmaxCrossEntropyLoss", "", 1, [](const InputUse& use) { return use.size(0, 1); }},
@@ -87,10 +94,13 @@ Limit limit_of(const InputUse& use) {
   return std::nullopt;
 }
 
-// The largest number that the type holds, and one more.
+// The largest whole number up to which the type holds all, and one more.
 int64_t range_of(DataType type) {
   switch (type) {
+    case DataType::boolean:
+      return 2;
     case DataType::i8:
+    case DataType::bf16:  // which holds no larger numbers one by one
       return 128;
     case DataType::u8:
       return 256;
@@ -98,21 +108,12 @@ int64_t range_of(DataType type) {
       return 32'768;
     case DataType::u16:
       return 65'536;
+    case DataType::f16:
+      return 2'048;
+    case DataType::f32:
+      return int64_t{1} << 24;
     default:
       return int64_t{1} << 31;
-  }
-}
-
-bool is_integer(DataType type) {
-  switch (type) {
-    case DataType::f32:
-    case DataType::f64:
-    case DataType::f16:
-    case DataType::bf16:
-    case DataType::boolean:
-      return false;
-    default:
-      return true;
   }
 }
 
@@ -122,7 +123,6 @@ std::map<std::string, int64_t> integer_values(const Graph& graph) {
   std::map<std::string, int64_t> values;
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[static_cast<size_t>(id)];
-    if (!is_integer(input.type)) continue;
     Limit found;
     visit_uses(graph, id, false, [&](const InputUse& use) {
       if (const Limit limit = limit_of(use)) found = least(found, *limit - std::max<int64_t>(use.added, 0));

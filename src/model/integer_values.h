@@ -9,9 +9,9 @@
 
 namespace deepgap {
 
-// Of integer inputs: each holds whole numbers from 0 up to this one, which is not among them. Where it holds indices (Gather and the like,
-// also through a Cast, a Reshape or a constant that is added) as many as the shortest axis that it points into has. Other int32 and int64
-// inputs are masks: 2. Integers of other types that are no indices are not named.
+// Each input holds whole numbers from 0 up to this one, which is not among them. Where it holds indices (Gather and the like, also through
+// a Cast, a Reshape or a constant that is added) of whatever type, as many as the shortest axis that it points into has. Other int32 and
+// int64 inputs are masks: 2. Others are not named.
 std::map<std::string, int64_t> integer_values(const Graph& graph);
 
 }  // namespace deepgap

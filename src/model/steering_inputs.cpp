@@ -1,5 +1,6 @@
 #include "model/steering_inputs.h"
 
+#include "base/text.h"
 #include "base/words.h"
 #include "model/graph_tools.h"
 #include "model/input_uses.h"
@@ -28,10 +29,27 @@ struct SteeringUse {
   size_t input;
   const char* decides;  // with the operator for {}
   Numbers (*values)(const InputUse& use) = nullptr;
+  std::string_view domain = "";
 };
+
+constexpr std::string_view microsoft = "com.microsoft";
 
 constexpr const char *sizes = "the sizes that {} makes", *which_part = "which part {} takes", *axes = "along which axes {} works",
                      *numbers = "how many numbers {} makes", *lengths = "how long the sequences of {} are";
+
+bool is_whole(const InputUse& use) {
+  switch (use.graph().values[static_cast<size_t>(use.node.inputs[use.input])].type) {
+    case DataType::f32:
+    case DataType::f64:
+    case DataType::f16:
+    case DataType::bf16:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Numbers ones(const InputUse& /*use*/) { return {1}; }
 
 Numbers sequence_length(const InputUse& use) { return length_of(use, 0, attribute_int(use.node, "layout", 0) == 1 ? 1 : 0); }
 
@@ -84,18 +102,37 @@ const std::vector<SteeringUse>& steering_uses() {
       {"LSTM", 4, lengths, sequence_length},
       {"GRU", 4, lengths, sequence_length},
       {"RNN", 4, lengths, sequence_length},
+      {"CropAndResize", 3, sizes, nullptr, microsoft},
+      {"ExpandDims", 1, axes, nullptr, microsoft},
+      {"Pad", 1, "how much {} adds", nullptr, microsoft},
+      {"Range", 0, numbers, nullptr, microsoft},
+      {"Range", 1, numbers, nullptr, microsoft},
+      {"Range", 2, numbers, nullptr, microsoft},
+      {"Trilu", 1, which_part, [](const InputUse&) { return Numbers{0}; }, microsoft},
       {"ReverseSequence", 1, lengths, [](const InputUse& use) { return length_of(use, 0, attribute_int(use.node, "time_axis", 0)); }},
   };
   return all;
 }
 
-const SteeringUse* steering_use(const InputUse& use) {
-  static const SteeringUse reduced{"Reduce", 1, axes};
-  if (!use.node.domain.empty()) return nullptr;
-  if (use.node.op.starts_with("Reduce") && use.input == 1) return &reduced;
-  const auto& all = steering_uses();
+// Of tensors of any size: a mask takes everything, and nothing is divided by 0. What was reckoned before is data.
+const SteeringUse* masking_use(const InputUse& use) {
+  static const std::vector<SteeringUse> all{{"Compress", 1, which_part, ones},
+                                            {"NonZero", 0, "how many places {} finds", ones},
+                                            {"Div", 1, "by what {} divides", ones},
+                                            {"Mod", 1, "by what {} divides", ones}};
+  if (use.computed || !use.node.domain.empty() || !is_whole(use)) return nullptr;
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const SteeringUse& one) { return one.op == use.node.op && one.input == use.input; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+const SteeringUse* steering_use(const InputUse& use) {
+  static const SteeringUse reduced{"Reduce", 1, axes};
+  if (use.node.domain.empty() && use.node.op.starts_with("Reduce") && use.input == 1) return &reduced;
+  const auto& all = steering_uses();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const SteeringUse& one) {
+    return one.op == use.node.op && one.input == use.input && one.domain == use.node.domain;
+  });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -118,13 +155,26 @@ bool may_steer(const Value& input) {
   return count ? *count <= most_numbers : !input.dims || input.dims->size() <= 1;
 }
 
-std::string example_of(const Value& input) {
+// One number that the operator takes in most networks; 5 where none is as good as another.
+int64_t usual_number(const InputUse& use) {
+  const std::string_view op = use.node.op;
+  if (op == "Pad" || op == "Squeeze" || op == "Unsqueeze" || op == "ExpandDims" || op.starts_with("Reduce")) return 0;
+  if (op == "Slice") return use.input == 2 ? 5 : use.input == 4 ? 1 : 0;
+  return op == "Tile" || op == "Expand" ? 1 : 5;
+}
+
+// What --input takes; where it can be told, what the network takes too.
+std::string example_of(const Value& input, const InputUse& use) {
   if (input.type == DataType::boolean) return input.name + "=true";
-  const int64_t count = elements_of(input).value_or(1);
-  if (count == 4) return input.name + "=1,3,224,224";
-  std::string text = input.name + "=5";
-  for (int64_t i = 1; i < std::min<int64_t>(count, 8); ++i) text += ",5";
-  return text;
+  const int64_t count = std::clamp<int64_t>(elements_of(input).value_or(1), 1, 8);
+  std::vector<std::string> texts(static_cast<size_t>(count), std::to_string(usual_number(use)));
+  if (use.node.op == "Resize" && use.input == 3 && count == 4) texts = {"1", "3", "224", "224"};
+  if (use.node.op == "Resize" && use.input == 2 && count == 4) texts = {"1", "1", "2", "2"};
+  if (use.node.op == "Reshape") {  // the first sizes as they are, the rest in one
+    std::fill(texts.begin(), texts.end(), "0");
+    texts.back() = "-1";
+  }
+  return fmt::format("{}={}", input.name, join(texts, ","));
 }
 
 }  // namespace
@@ -133,15 +183,16 @@ std::vector<SteeringInput> steering_inputs(const Graph& graph) {
   std::vector<SteeringInput> found;
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[static_cast<size_t>(id)];
-    if (!may_steer(input)) continue;
+    const bool small = may_steer(input);
     std::optional<SteeringInput> steering;
     visit_uses(graph, id, true, [&](const InputUse& use) {
-      const SteeringUse* one = steering_use(use);
+      const SteeringUse* one = small ? steering_use(use) : nullptr;
+      if (one == nullptr) one = masking_use(use);
       if (one == nullptr) return;
       const Numbers values = one->values == nullptr || use.computed ? Numbers{} : one->values(use);
       if (steering && (steering->values.empty() || !values.empty())) return;  // what must be asked for goes before what is known
       const std::string node = fmt::format("{} (node '{}')", use.node.op, use.node.name);
-      steering = SteeringInput{input.name, fmt::format(fmt::runtime(one->decides), node), values, example_of(input)};
+      steering = SteeringInput{input.name, fmt::format(fmt::runtime(one->decides), node), values, example_of(input, use)};
     });
     if (steering) found.push_back(std::move(*steering));
   }

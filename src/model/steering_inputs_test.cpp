@@ -62,6 +62,59 @@ TEST(SteeringInputs, WhatTheNetworkDecidesIsNotAskedFor) {
   EXPECT_EQ(with_given(found, {{"k", {0}}}), (InputNumbers{{"k", {0}}}));
 }
 
+// Graph of x, and of k with `type` and as many numbers as x.
+Graph with_large_input(DataType type) {
+  Graph graph = with_inputs();
+  graph.values[1] = {"k", type, graph.values[0].dims};
+  return graph;
+}
+
+TEST(SteeringInputs, MasksTakeEverythingAndNothingIsDividedBy0) {
+  for (const char* op : {"Div", "Mod"}) {
+    Graph graph = with_large_input(DataType::i32);
+    add(graph, op, {0, 1});
+    EXPECT_EQ(with_given(steering_inputs(graph), {}), (InputNumbers{{"k", {1}}})) << op;
+    graph.values[1].type = DataType::f32;
+    EXPECT_THAT(steering_inputs(graph), IsEmpty()) << "floats are divided by anything";
+  }
+  Graph picked = with_large_input(DataType::boolean);
+  add(picked, "Compress", {0, 1});
+  EXPECT_EQ(with_given(steering_inputs(picked), {}), (InputNumbers{{"k", {1}}}));
+  Graph found = with_large_input(DataType::boolean);
+  add(found, "NonZero", {add(found, "Identity", {1}, {}, std::nullopt, DataType::boolean)});
+  EXPECT_EQ(with_given(steering_inputs(found), {}), (InputNumbers{{"k", {1}}}));
+  Graph reckoned = with_large_input(DataType::f32);
+  add(reckoned, "NonZero", {add(reckoned, "Greater", {1, 0}, {}, std::nullopt, DataType::boolean)});
+  EXPECT_THAT(steering_inputs(reckoned), IsEmpty()) << "data";
+}
+
+TEST(SteeringInputs, TheExampleIsOneThatTheNetworkTakes) {
+  const auto example = [](const std::string& op, size_t input, int64_t count) {
+    Graph graph = with_inputs();
+    graph.values[1].dims = Dims{{count, ""}};
+    std::vector<ValueId> inputs(input, 0);
+    inputs.push_back(1);
+    add(graph, op, inputs);
+    return steering_inputs(graph).at(0).example;
+  };
+  EXPECT_EQ(example("Pad", 1, 4), "k=0,0,0,0");
+  EXPECT_EQ(example("Reshape", 1, 3), "k=0,0,-1");
+  EXPECT_EQ(example("Expand", 1, 2), "k=1,1");
+  EXPECT_EQ(example("Slice", 4, 1), "k=1");
+  EXPECT_EQ(example("Resize", 3, 4), "k=1,3,224,224");
+  EXPECT_EQ(example("Resize", 2, 4), "k=1,1,2,2");
+  EXPECT_EQ(example("TopK", 1, 1), "k=5");
+}
+
+TEST(SteeringInputs, OperatorsOfMicrosoftAreKnown) {
+  Graph graph = with_inputs();
+  add(graph, "Pad", {0, 1});
+  graph.nodes[0].domain = "com.microsoft";
+  ASSERT_EQ(steering_inputs(graph).size(), 1u);
+  graph.nodes[0].domain = "com.example";
+  EXPECT_THAT(steering_inputs(graph), IsEmpty());
+}
+
 TEST(SteeringInputs, DataIsNone) {
   Graph graph = with_inputs();
   add(graph, "TopK", {0, add(graph, "ReduceMax", {0})});  // of 100 numbers
@@ -73,7 +126,8 @@ TEST(SteeringInputs, DataIsNone) {
 }
 
 TEST(IntegerValues, OfAnyTypeStayWithinWhatTheyPointInto) {
-  for (const DataType type : {DataType::u8, DataType::i8, DataType::i16, DataType::u32, DataType::i64}) {
+  for (const DataType type :
+       {DataType::u8, DataType::i8, DataType::i16, DataType::u32, DataType::i64, DataType::f32, DataType::f16, DataType::bf16}) {
     Graph graph = with_inputs();
     graph.values[1].type = type;
     const ValueId at = add(graph, "Squeeze", {add(graph, "Cast", {1})});

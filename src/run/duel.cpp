@@ -8,7 +8,6 @@
 #include "record/identity.h"
 #include "record/record_json.h"
 #include "run/supervisor.h"
-#include "worker/check.h"
 #include "worker/output_sketch.h"
 
 #include <deepgap/error.h>
@@ -130,7 +129,7 @@ void Supervisor::Duel::refuse_other_answers() {
     const Point& own = jobs_[i].point;
     if (!takes_part(i) || !jobs_[i].check) continue;
     if (model_key(own) == model_key(first) && dataset_key(own) == dataset_key(first)) continue;
-    const double wanted = std::min(min_sqnr_db(first.precision), min_sqnr_db(own.precision)) - both_errors_db;
+    const double wanted = std::min(answers_[0].min_sqnr_db, answers_[i].min_sqnr_db) - both_errors_db;
     const std::string differs = difference_words(answers_[0], answers_[i], wanted);
     if (differs.empty()) continue;
     const std::string why = fmt::format("{} gives other answers than {}: {}", name(i), name(0), differs);

@@ -26,10 +26,12 @@ Frame record_of(const Frame& request, Outcome outcome = Outcome::ok, const std::
   return scripted_record(request, outcome, reason, "turns", {}, 100);
 }
 
-nlohmann::json answers_of(std::vector<float> values) {
+nlohmann::json answers_of(std::vector<float> values, double min_sqnr_db = 60) {
   const Shape shape{1, static_cast<int64_t>(values.size())};
   const TensorView view{DataType::f32, shape, reinterpret_cast<const std::byte*>(values.data())};
-  return {{"answers", sketch_to_json(sketch_of({&view, 1}, 1))}};
+  OutputSketch sketch = sketch_of({&view, 1}, 1);
+  sketch.min_sqnr_db = min_sqnr_db;
+  return {{"answers", sketch_to_json(sketch)}};
 }
 
 nlohmann::json gave(double items_per_s, double seconds = 0.25) { return {{"items_per_s", items_per_s}, {"seconds", seconds}}; }
@@ -331,6 +333,13 @@ TEST_F(DuelTest, OtherAnswersAreRefusedWhereTheReferenceDiffers) {
   EXPECT_EQ(records[0].outcome, Outcome::refused);
   host_ = ScriptedHost();
   EXPECT_EQ(duel(jobs(2), {contender({}), contender({.ready = other})})[1].outcome, Outcome::ok) << "both were held against one reference";
+}
+
+TEST_F(DuelTest, AnArmOfFewerBitsIsHeldToItsOwnPrecision) {
+  const std::vector<float> rounded{1.01F, 2, 3};  // 51 dB from the first arm's
+  EXPECT_EQ(duel(jobs(2, "model"), {contender({}), contender({.ready = answers_of(rounded)})})[1].outcome, Outcome::refused);
+  host_ = ScriptedHost();
+  EXPECT_EQ(duel(jobs(2, "model"), {contender({}), contender({.ready = answers_of(rounded, 20)})})[1].outcome, Outcome::ok);
 }
 
 TEST_F(DuelTest, AnInterruptKeepsWhatThereIs) {

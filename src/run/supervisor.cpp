@@ -95,7 +95,7 @@ void Supervisor::serve(const Batch& batch, const Receiver& receive) {
   for (const Job& job : batch.jobs) {
     if (host_.interrupts() > 0) break;
     Record record = run(job, worker);
-    if (spoils_worker(record.outcome)) worker.reset();
+    if (spoils_worker(record.outcome) || (worker && worker->link->ended())) worker.reset();
     receive(job, std::move(record));
   }
   if (!batch.keeps_worker) return;
@@ -302,6 +302,7 @@ std::string Supervisor::make_reference(const Job& job, const WorkOrder& order) {
   switch (answer.kind) {
     case Answer::Kind::frame:
       unavailable = answer.frame.header.value("unavailable", "");
+      if (answer.frame.header.value("wrong_input", false)) wrong_inputs_.insert(reference_subject(job.point));
       break;
     case Answer::Kind::silent:
       unavailable = fmt::format("making it showed no progress for {}", format_duration(settings_.timeout.count()));
@@ -354,6 +355,9 @@ Record Supervisor::death(Worker& worker) {
   if (state.signal == SIGKILL && worker.out_of_memory_kills >= 0 && kills.count > worker.out_of_memory_kills) {
     outcome = Outcome::out_of_memory;
     reason += fmt::format("; {} counts an out-of-memory kill since it began", kills.source);
+  } else if (wrong_inputs_.contains(reference_subject(worker.job->point))) {
+    outcome = Outcome::refused;
+    reason = fmt::format("{}; {}", worker.order.reference_unavailable, reason);
   }
   return failure(*worker.job, worker.order, outcome, reason, worker.link.get());
 }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,7 @@ class Supervisor {
   Patience patience_;
   std::function<void(const Job&, Record&)> fill_;
   std::map<ReferenceSubject, std::string> unavailable_;  // why they have no reference
+  std::set<ReferenceSubject> wrong_inputs_;              // since the samples or the model contradict themselves: no engine is to blame
   std::optional<Worker> kept_;                           // waits for a Batch of its group
   std::string kept_group_;
 };

@@ -178,6 +178,25 @@ TEST_F(SupervisorTest, WhyThereIsNoReferenceIsToldToThisAndLaterJobs) {
   EXPECT_THAT(told, ElementsAre("", why, why));
 }
 
+TEST_F(SupervisorTest, AnEngineThatDiesOfWrongInputsIsNotToBlame) {
+  const Script divides = [](ScriptedLink& worker, const Frame& frame) {
+    if (frame.header.at("order").at("reference_unavailable").get<std::string>().empty()) return worker.say(1 * s, "needs_reference");
+    worker.beat(1 * s, "check");
+    worker.die(2 * s, {0, SIGFPE});
+  };
+  const auto says = [](bool wrong_input) -> Script {
+    return [wrong_input](ScriptedLink& worker, const Frame&) {
+      worker.say(1 * s, Frame{{{"kind", "reference"}, {"unavailable", "node 'd' (Div): by 0"}, {"wrong_input", wrong_input}}, {}});
+    };
+  };
+  const auto records = serve({job_of(1), job_of(2)}, {divides, says(true), divides});
+  EXPECT_EQ(records[0].outcome, Outcome::refused);
+  EXPECT_EQ(records[0].reason, "node 'd' (Div): by 0; the worker ended in phase check: killed by SIGFPE");
+  EXPECT_EQ(records[1].outcome, Outcome::refused) << "it got a worker of its own";
+  host_ = ScriptedHost();
+  EXPECT_EQ(serve({job_of(1)}, {divides, says(false)})[0].outcome, Outcome::crashed);
+}
+
 TEST_F(SupervisorTest, AnInterruptedWorkerIsAskedForWhatItHas) {
   host_.interrupt_at = 1 * s;
   const auto records = serve({job_of(1), job_of(2)}, {answers(3 * s, Outcome::interrupted, "by the user")});

@@ -99,8 +99,10 @@ SessionsCheck check_sessions(LoadedOrder& loaded, const WorkOrder& order, const 
     if (prepared.computes && !interrupted.load()) require_content(instance.session->outputs(0));
     loaded.let_go();
     pulse.beat();
-    if (prepared.computes && contender_place(order.point) && found.answers.outputs.empty() && random_node(inputs.model->graph()).empty())
+    if (prepared.computes && contender_place(order.point) && found.answers.outputs.empty() && random_node(inputs.model->graph()).empty()) {
       found.answers = sketch_of(instance.session->outputs(0), batch);
+      found.answers.min_sqnr_db = min_sqnr_db(judged_precision(order.point.precision, *inputs.model));
+    }
     found.first_result_ms = std::max(ms, found.first_result_ms.value_or(0));
     const std::string where = instances.size() > 1 ? instance.name + ": " : "";
     if (reference != nullptr && !interrupted.load()) Checking(order, prepared, inputs, *reference, group).add(instance, where, found);

@@ -213,8 +213,15 @@ class Inspection {
     return outline;
   }
 
+  // The seed decides the numbers of weights and samples, and nothing that is looked at here: a thousand seeds are one network.
+  static LoadedModelKey outline_key(const Point& point) {
+    LoadedModelKey key = loaded_model_key(point);
+    key.model.seed.clear();
+    return key;
+  }
+
   const ModelOutline& model_of(const Point& point, const PointOptions& options, InspectedBackend& backend) {
-    const LoadedModelKey key = loaded_model_key(point);
+    const LoadedModelKey key = outline_key(point);
     auto found = models_.find(key);
     if (found == models_.end() && is_remote(point.placement)) {
       found = models_.emplace(key, remote_outline(point, options, backend)).first;
@@ -229,7 +236,8 @@ class Inspection {
   void require_dataset(const Point& point, const PointOptions& options, const ModelOutline& model) {
     DatasetKey dataset_wanted = dataset_key(point);
     if (trains(point)) dataset_wanted.samples = std::to_string(options.samples);  // follows from the batch where nobody said it
-    const std::tuple key{dataset_wanted, loaded_model_key(point), options.end_to_end.on()};
+    dataset_wanted.seed.clear();
+    const std::tuple key{dataset_wanted, outline_key(point), options.end_to_end.on()};
     if (const auto known = datasets_.find(key); known != datasets_.end()) return require_full_batch(point, options, known->second);
     about_to_({fmt::format("dataset {}", point.dataset), ""});
     DatasetRequest request = dataset_request(point, options, model.summary);
@@ -268,7 +276,7 @@ class Inspection {
   Support node_support(const Point& point, const ModelOutline& outline, const DispatchOptions& options) {
     if (batching_of(outline.summary.inputs).kind != Batching::Kind::open) return {};
     for (const int64_t batch : batch_sizes(point, options)) {
-      const auto [why, is_new] = contradictions_.try_emplace({loaded_model_key(point), batch});
+      const auto [why, is_new] = contradictions_.try_emplace({outline_key(point), batch});
       if (is_new) why->second = why_not_batch(outline, batch);
       if (!why->second.empty())
         return {false, fmt::format("{} does not take batch {}, its nodes are made for another one: {}", point.model, batch, why->second)};

@@ -54,15 +54,16 @@ OutputSketch sketch_of(std::span<const TensorView> outputs, int64_t items) {
 }
 
 nlohmann::json sketch_to_json(const OutputSketch& sketch) {
-  nlohmann::json json = nlohmann::json::array();
-  for (const OutputSketch::Output& output : sketch.outputs) json.push_back({{"elements", output.elements}, {"buckets", output.buckets}});
-  return json;
+  nlohmann::json outputs = nlohmann::json::array();
+  for (const OutputSketch::Output& output : sketch.outputs) outputs.push_back({{"elements", output.elements}, {"buckets", output.buckets}});
+  return {{"min_sqnr_db", sketch.min_sqnr_db}, {"outputs", std::move(outputs)}};
 }
 
 OutputSketch sketch_from_json(const nlohmann::json& json) {
   try {
     OutputSketch sketch;
-    for (const nlohmann::json& output : json)
+    json.at("min_sqnr_db").get_to(sketch.min_sqnr_db);
+    for (const nlohmann::json& output : json.at("outputs"))
       sketch.outputs.push_back({output.at("elements").get<int64_t>(), output.at("buckets").get<std::vector<double>>()});
     for (const OutputSketch::Output& output : sketch.outputs) {
       if (output.buckets.size() != bucket_count)

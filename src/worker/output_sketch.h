@@ -23,6 +23,7 @@ struct OutputSketch {
     std::vector<double> buckets;
   };
   std::vector<Output> outputs;  // empty: none were looked at
+  double min_sqnr_db = 0;       // what its own network and precision are held to (check.h)
 };
 
 // Of the first of `items` that the outputs hold one behind the other; of outputs that do not have so many rows, of all of it.

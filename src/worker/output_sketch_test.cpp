@@ -57,9 +57,16 @@ TEST(OutputSketch, IsOfTheFirstItemOfABatch) {
 TEST(OutputSketch, GoesThroughJsonAndIsNotTakenForGrantedThere) {
   const Outputs outputs = normal_outputs({1, 1000}, 5);
   EXPECT_EQ(difference_words(sketch(outputs), sketch_from_json(sketch_to_json(sketch(outputs))), 290), "");
-  EXPECT_THROW(sketch_from_json({{{"elements", 1}, {"buckets", {1, 2}}}}), Error);
-  EXPECT_THROW(sketch_from_json({{{"elements", "x"}}}), Error);
-  EXPECT_TRUE(sketch_from_json(nullptr).outputs.empty());
+  const auto of = [](const nlohmann::json& output) {
+    return nlohmann::json{{"min_sqnr_db", 20}, {"outputs", nlohmann::json::array({output})}};
+  };
+  EXPECT_THROW(sketch_from_json(of({{"elements", 1}, {"buckets", {1, 2}}})), Error);
+  EXPECT_THROW(sketch_from_json(of({{"elements", "x"}})), Error);
+  EXPECT_THROW(sketch_from_json("x"), Error);
+  OutputSketch none;
+  none.min_sqnr_db = 20;
+  EXPECT_TRUE(sketch_from_json(sketch_to_json(none)).outputs.empty());
+  EXPECT_EQ(sketch_from_json(sketch_to_json(none)).min_sqnr_db, 20);
 }
 
 TEST(OutputSketch, WhatIsNoNumberOrAllZeroIsComparedToo) {

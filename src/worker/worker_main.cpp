@@ -59,14 +59,18 @@ Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turn
 
 Frame answer_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
   std::string unavailable;
+  bool wrong_input = false;  // the samples or the model contradict themselves
   try {
     provide_reference(order, group, pulse);
   } catch (const std::bad_alloc&) {
     unavailable = "memory does not suffice to make it";
+  } catch (const Error& error) {
+    unavailable = error.what();
+    wrong_input = error.kind() == ErrorKind::input;
   } catch (const std::exception& error) {
     unavailable = error.what();
   }
-  return {{{"kind", "reference"}, {"unavailable", unavailable}}, {}};
+  return {{{"kind", "reference"}, {"unavailable", unavailable}, {"wrong_input", wrong_input}}, {}};
 }
 
 }  // namespace

@@ -176,6 +176,13 @@ class Indices(Files):
             path = self.file(nodes, [value("cls", ["N", 1], kind), value("logits", ["N", 5])], [value("y", ["N", 1])])
             self.right(path)
 
+    def test_indices_that_come_as_other_types(self):
+        """Floats and booleans are cast to indices too."""
+        for kind, length in ((FLOAT, 2), (FLOAT16, 2), (BOOL, 1)):
+            nodes = [node("Cast", "f", "at", to=7), node("Gather", "table at", "y")]
+            table = tensor([0.1 * i for i in range(3 * length)], [length, 3], name="table")
+            self.right(self.file(nodes, [value("f", ["N", 6], kind)], [value("y", ["N", 6, 3])], [table]))
+
     def test_positions_behind_an_offset(self):
         nodes = [node("Add", "ids two", "at"), node("Gather", "table at", "y")]
         numbers = [tensor([2], [1], INT64, "two"), tensor([0.1 * i for i in range(12)], [4, 3], name="table")]
@@ -185,12 +192,16 @@ class Indices(Files):
         table = tensor([0.5 * i for i in range(24)], [3, 4, 2], name="table")
         self.right(self.file([node("GatherND", "table at", "y")], [value("at", ["N", 5, 2], INT64)], [value("y", ["N", 5, 2])], [table]))
 
-    def test_an_index_that_is_given_and_wrong_is_no_crash(self):
+    def test_a_number_that_is_given_and_wrong_is_no_crash(self):
+        """An index outside of its axis, a division by 0: engines raise an error, or their process dies of it."""
         table = tensor([0.5 * i for i in range(12)], [4, 3], name="table")
-        path = self.file([node("Gather", "table at", "y")], [value("at", ["N", 2], INT64)], [value("y", ["N", 2, 3])], [table])
-        _, rows = self.measure(path, "--input", "at=7")
-        for row in rows.values():
-            self.assertNotEqual(row["outcome"], "crashed", row)
+        gather = ([node("Gather", "table at", "y")], [value("at", ["N", 2], INT64)], [value("y", ["N", 2, 3])], [table])
+        divide = ([node("Div", "x at", "y")], [value("x", ["N", 2], INT64), value("at", ["N", 2], INT64)], [value("y", ["N", 2], INT64)])
+        for parts, given in ((gather, "at=7"), (divide, "at=0")):
+            _, rows = self.measure(self.file(*parts), "--input", given)
+            self.assertEqual(sorted(rows), sorted(ENGINES))
+            for row in rows.values():
+                self.assertIn(row["outcome"], ("refused", "ok", "incorrect"), row)
 
 
 class Steering(Files):
@@ -246,6 +257,26 @@ class Steering(Files):
         body = graph([node("Identity", "on", "goes_on"), node("Add", "s s", "next")],
                      [value("i", [], INT64), value("on", [], BOOL), value("s", ["N", 3, 4, 4])], [value("goes_on"), value("next")])
         self.asked([node("Loop", "trips - x", "y", body=("graph", body))], [x, value("trips", [], INT64)], [y], "trips")
+
+    def test_masks_take_everything_and_nothing_is_divided_by_0(self):
+        two = [value("a", ["N", 100], INT64), value("b", ["N", 100], INT64)]
+        for operator in ("Div", "Mod"):
+            self.right(self.file([node(operator, "a b", "y")], two, [value("y", ["N", 100], INT64)]))
+        path = self.file([node("Compress", "x taken", "y", axis=1)], [value("x", [1, 6]), value("taken", [6], BOOL)], [value("y")])
+        self.right(path, backends=["native", "onnxruntime"] if "onnxruntime" in ENGINES else ["native"])
+
+    def test_the_example_in_the_message_works(self):
+        x = value("x", [1, 3, 4, 4])
+        for nodes, name, count in (([node("Pad", "x n", "y")], "n", 8), ([node("Reshape", "x n", "y")], "n", 3),
+                                   ([node("Expand", "x n", "y")], "n", 4), ([node("Tile", "x n", "y")], "n", 4),
+                                   ([node("Resize", "x - n", "y", mode="nearest")], "n", 4)):
+            kind = FLOAT if nodes[0] == node("Resize", "x - n", "y", mode="nearest") else INT64
+            path = self.file(nodes, [x, value(name, [count], kind)], [value("y")])
+            asked = run("check", path)
+            self.one_line(asked, 2, f"input '{name}' decides")
+            example = asked.stderr.strip().split("--input ")[1]
+            checked = run("check", path, "-e", "native", "--input", example, "--cache", self.folder / "cache")
+            self.assertEqual(checked.returncode, 0, (example, checked.stdout, checked.stderr))
 
     def test_what_the_network_itself_decides(self):
         """The only sensible numbers: an axis that is there, a full sequence, a Dropout that does not train."""

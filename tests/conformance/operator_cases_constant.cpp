@@ -1,4 +1,5 @@
-// Operators whose inputs are all constants: an engine computes them when it loads, with every output that a node may have.
+// Operators whose inputs are all constants: an engine computes them when it loads, with every output that a node may have, and without
+// each input that it may lack.
 #include "operator_cases.h"
 #include "rig.h"
 
@@ -53,6 +54,29 @@ void add_outputs(Graph& graph, size_t node, size_t count) {
   }
 }
 
+// Where the last inputs are left out the list ends before them.
+void leave_out_input(Node& node, size_t input) {
+  node.inputs[input] = no_value;
+  while (!node.inputs.empty() && node.inputs.back() == no_value) node.inputs.pop_back();
+}
+
+// Each optional input left out alone, and all from one on.
+std::vector<Graph> without_optional_inputs(const Graph& given, size_t at, std::string_view inputs) {
+  std::vector<Graph> variants;
+  const size_t count = std::min(given.nodes[at].inputs.size(), inputs.size());
+  for (size_t first = 0; first < count; ++first) {
+    if (inputs[first] != '?') continue;
+    Graph alone = given, rest = given;
+    leave_out_input(alone.nodes[at], first);
+    variants.push_back(std::move(alone));
+    for (size_t input = first; input < count; ++input)
+      if (inputs[input] == '?') rest.nodes[at].inputs[input] = no_value;
+    leave_out_input(rest.nodes[at], first);
+    if (first + 1 < count) variants.push_back(std::move(rest));
+  }
+  return variants;
+}
+
 }  // namespace
 
 std::vector<Graph> constant_variants(const OperatorCase& one) {
@@ -85,6 +109,7 @@ std::vector<Graph> constant_variants(const OperatorCase& one) {
     graph.nodes[at].outputs[count - 2] = no_value;
     keep(std::move(graph));
   }
+  for (Graph& graph : without_optional_inputs(given, at, arity->inputs)) keep(std::move(graph));
   return variants;
 }
 

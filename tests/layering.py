@@ -39,6 +39,7 @@ ALLOWED = {
     "backends/onnxruntime": {"base", "backends/common"},
     "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "backends/common", "model", "cuda", "engine", "engine/gpu", "engine/passes"},
+    "backends/tensorflow": {"base", "model", "backends/common", "engine/passes"},
     "backends/libtorch": {"base", "model", "cuda", "backends/common", "engine/passes"},
     "cli": {"base", "stats", "record", "ceilings", "profile", "kernels", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "worker", "run", "fleet", "quantize"},
 }

@@ -143,7 +143,6 @@ std::vector<AbsentBackend> absent_backends() {
       {"libtorch", "not built: torch was not there when this program was built; docs/reference/engines/index.md says how to get it"},
       {"libtorch_cuda", "not built: no CUDA 13 runtime or no torch with CUDA was there when this program was built"},
       {"openvino", "not built: OpenVINO was not there when this program was built; docs/reference/engines/index.md says how to get it"},
-      {"tensorflow", "not planned: its graph mode is reproduced by the compiled graphs of the engines that are here"},
       {"tensorrt",
        "not a plug-in yet; ONNX Runtime has a provider for it: --backend onnxruntime --axis onnxruntime.provider=tensorrt "
        "(docs/reference/engines/index.md)"},

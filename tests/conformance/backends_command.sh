@@ -28,7 +28,7 @@ expect listing '^  throws +its library is not here'
 expect listing '^  crashes +its plug-in: killed by SIGSEGV.*: the last words of a plug-in'
 expect listing '^  text +.*invalid ELF header'
 expect listing "^  other +.*it calls itself 'null'; name its file deepgap_null.so"
-expect listing '^  tensorflow +not planned'
+expect listing '^  tensorrt +not a plug-in yet'
 expect json '"available": true'
 expect json '"reason": "its library is not here"'
 expect devices '^cpu .*cores allowed'

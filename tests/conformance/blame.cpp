@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 namespace deepgap::conformance {
 namespace {
@@ -71,16 +72,31 @@ Elsewhere by_own_interface(const std::string& engine, const KeptCase& kept, cons
   return {Answer::wrong, fmt::format("{} by its own interface is wrong, too: {}", engine, found.words)};
 }
 
-// The same calls of LibTorch where nothing depends on the CPU's newer instructions, nor on 16 bits.
-Elsewhere on_few_instructions(const KeptCase& kept) {
+// An engine that reads no ONNX files, asked by the same calls in FP32 in its plainest way: on the fewest instructions, or without what it
+// does to a graph.
+struct PlainWay {
+  std::string words;
+  std::vector<std::string> options;
+  std::map<std::string, std::string> environment;
+};
+std::optional<PlainWay> plain_way(const std::string& engine) {
+  if (engine == "libtorch")
+    return PlainWay{
+        "libtorch in FP32 on the fewest instructions", {}, {{"ATEN_CPU_CAPABILITY", "default"}, {"ONEDNN_MAX_CPU_ISA", "SSE41"}}};
+  if (engine == "tensorflow")
+    return PlainWay{"tensorflow in FP32 without Grappler and oneDNN", {"--option", "grappler=off", "--option", "onednn=off"}, {}};
+  return std::nullopt;
+}
+
+Elsewhere in_plain_way(const std::string& engine, const PlainWay& way, const KeptCase& kept) {
   using Answer = Elsewhere::Answer;
-  const Ended ended = run(own_program().string(), {"--backend", "libtorch", "--try", kept.folder, "--precision", "fp32"},
-                          {{"ATEN_CPU_CAPABILITY", "default"}, {"ONEDNN_MAX_CPU_ISA", "SSE41"}});
-  const std::string how = "libtorch in FP32 on the fewest instructions ";
-  if (!ended.done) return {Answer::wrong, how + "does not end"};
-  if (ended.state.ok()) return {Answer::right, how + "is right"};
-  if (ended.state.code == 1 || ended.state.signal != 0) return {Answer::wrong, how + "is wrong, too: " + ended.last_words};
-  return {Answer::unknown, how + "could not be asked: " + ended.last_words};
+  std::vector<std::string> arguments{"--backend", engine, "--try", kept.folder, "--precision", "fp32"};
+  arguments.insert(arguments.end(), way.options.begin(), way.options.end());
+  const Ended ended = run(own_program().string(), arguments, way.environment);
+  if (!ended.done) return {Answer::wrong, way.words + " does not end"};
+  if (ended.state.ok()) return {Answer::right, way.words + " is right"};
+  if (ended.state.code == 1 || ended.state.signal != 0) return {Answer::wrong, way.words + " is wrong, too: " + ended.last_words};
+  return {Answer::unknown, way.words + " could not be asked: " + ended.last_words};
 }
 
 struct Verdict {
@@ -90,8 +106,8 @@ struct Verdict {
 
 Verdict verdict(const std::string& engine, const KeptCase& kept, const std::vector<Tensor>& expected, const Judge& judge) {
   using Answer = Elsewhere::Answer;
-  if (engine == "libtorch") {
-    const Elsewhere found = on_few_instructions(kept);
+  if (const auto way = plain_way(engine)) {
+    const Elsewhere found = in_plain_way(engine, *way, kept);
     return {found.answer == Answer::right, found.words};
   }
   if (engine == "openvino" || engine == "onnxruntime") {

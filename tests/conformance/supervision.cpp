@@ -89,7 +89,8 @@ void tidy(const std::string& faults) {
 }  // namespace
 
 bool is_of_others(const std::string& backend) {
-  return backend == "openvino" || backend == "onnxruntime" || backend == "libtorch" || backend == "libtorch_cuda";
+  return backend == "openvino" || backend == "onnxruntime" || backend == "libtorch" || backend == "libtorch_cuda" ||
+         backend == "tensorflow";
 }
 
 int run_again(std::vector<std::string> arguments, const std::vector<std::string>& more) {

@@ -5,6 +5,7 @@
 
 #include "backends/libtorch/torch_operators.h"
 #include "backends/libtorch/torch_target.h"
+#include "model/node_reader.h"
 
 #include <deepgap/error.h>
 #include <deepgap/graph.h>
@@ -38,31 +39,8 @@ class TorchFrame {
 using TorchStep = std::function<void(TorchFrame&)>;
 
 // What an operator's function sees at load: its node in a Graph whose sizes are bound and whose shape arithmetic is folded.
-struct TorchCall {
-  const Graph& graph;
-  const Node& node;
+struct TorchCall : NodeReader {
   const TorchTarget& target;
-
-  bool has(size_t input) const { return input < node.inputs.size() && node.inputs[input] != no_value; }
-  bool is_constant(size_t input) const;
-  const Tensor& constant(size_t input) const;         // refused when it is computed while the network runs
-  std::vector<int64_t> integers(size_t input) const;  // contents of a constant int64 or int32 input
-  double number(size_t input) const;                  // the one element of a constant input, of any type
-  Shape shape(size_t input) const;                    // refused when a size is not known
-  Shape output_shape(size_t output = 0) const;
-  DataType type(size_t input) const;
-  bool is_float(size_t input) const;
-  int64_t axis(int64_t axis, size_t rank) const;  // negative counts from the end; refused when out of range
-
-  int64_t int_of(std::string_view name, int64_t fallback) const;
-  double float_of(std::string_view name, float fallback) const;
-  std::vector<int64_t> ints_of(std::string_view name, const std::vector<int64_t>& fallback) const;
-  std::string text_of(std::string_view name, const std::string& fallback) const;
-  // The attribute of older opsets or the constant input of newer ones, whichever is there.
-  std::vector<int64_t> ints_or_input(std::string_view attribute, size_t input, const std::vector<int64_t>& fallback) const;
-
-  [[noreturn]] void refuse(const std::string& what) const;  // Error{refused} naming operator and node
-  void expect_outputs(size_t most) const;                   // refuses further outputs that somebody reads
 };
 
 using TorchOperator = TorchStep (*)(const TorchCall&);

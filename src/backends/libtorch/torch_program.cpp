@@ -70,7 +70,7 @@ void TorchProgram::note_weight(const Plan& plan, const Node& node, size_t input)
 
 void TorchProgram::add_step(Plan& plan, const Node& node) {
   const auto none = static_cast<int32_t>(plan.values.size() - 1);
-  Plan::Step step{.node = &node, .run = make_torch_step({plan.graph, node, target_})};
+  Plan::Step step{.node = &node, .run = make_torch_step({{"libtorch", plan.graph, node}, target_})};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId id = node.inputs[i];
     step.inputs.push_back(id == no_value ? none : id);

@@ -1,8 +1,8 @@
 #include "backends/libtorch/cpu/cpu_session.h"
 
+#include "backends/common/query_thread.h"
 #include "backends/common/staging.h"
 #include "backends/libtorch/cpu/gathered_inputs.h"
-#include "backends/libtorch/cpu/query_thread.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
 #include "backends/libtorch/torch_outputs.h"
@@ -58,9 +58,8 @@ class TorchCpuSession final : public Session {
       slot.inputs = room_for(inputs_, largest_);
       slot.outputs = std::make_unique<TorchOutputs>(model.graph(), largest_, false);
     }
-    thread_.emplace(
-        options.threads, [this](size_t slot) { answer(slots_[slot]); },
-        [this](size_t slot) { deliver({.tag = slots_[slot].tag, .status = Status::cancelled}); });
+    thread_.emplace([threads = options.threads] { at::set_num_threads(threads); }, [this](size_t slot) { answer(slots_[slot]); },
+                    [this](size_t slot) { deliver({.tag = slots_[slot].tag, .status = Status::cancelled}); });
   }
 
   int slots() const override { return static_cast<int>(slots_.size()); }

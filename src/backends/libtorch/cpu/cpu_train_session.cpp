@@ -1,8 +1,8 @@
 #include "backends/libtorch/cpu/cpu_train_session.h"
 
+#include "backends/common/query_thread.h"
 #include "backends/common/staging.h"
 #include "backends/libtorch/cpu/gathered_inputs.h"
-#include "backends/libtorch/cpu/query_thread.h"
 #include "backends/libtorch/cpu/shared_averager.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
@@ -48,9 +48,8 @@ class TorchCpuTrainSession final : public Session {
         staging_("libtorch", inputs_),
         slots_(static_cast<size_t>(options.slots)),
         trainer_(model, target_of(options.precision, settings), options.train),
-        thread_(
-            options.threads, [this](size_t slot) { answer(slots_[slot]); },
-            [this](size_t slot) { deliver({.tag = slots_[slot].tag, .status = Status::cancelled}); }) {
+        thread_([threads = options.threads] { at::set_num_threads(threads); }, [this](size_t slot) { answer(slots_[slot]); },
+                [this](size_t slot) { deliver({.tag = slots_[slot].tag, .status = Status::cancelled}); }) {
     for (const int64_t batch : options.batch_sizes) {
       largest_ = std::max(largest_, batch);
       input_shapes("libtorch", model.name(), inputs_, batch);

@@ -1,13 +1,11 @@
-#include "backends/libtorch/cpu/query_thread.h"
-
-#include <ATen/Parallel.h>
+#include "backends/common/query_thread.h"
 
 #include <utility>
 
 namespace deepgap {
 
-QueryThread::QueryThread(int threads, OfSlot answer, OfSlot give_up)
-    : threads_(threads), answer_(std::move(answer)), give_up_(std::move(give_up)), thread_([this] { serve(); }) {}
+QueryThread::QueryThread(std::function<void()> begin, OfSlot answer, OfSlot give_up)
+    : begin_(std::move(begin)), answer_(std::move(answer)), give_up_(std::move(give_up)), thread_([this] { serve(); }) {}
 
 QueryThread::~QueryThread() {
   cancel();
@@ -57,7 +55,7 @@ void QueryThread::run(const std::function<void()>& work) {
 }
 
 void QueryThread::serve() {
-  at::set_num_threads(threads_);
+  begin_();
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [&] { return ending_ || apart_ != nullptr || !waiting_.empty(); });

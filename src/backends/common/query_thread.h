@@ -14,9 +14,9 @@ namespace deepgap {
 class QueryThread {
  public:
   using OfSlot = std::function<void(size_t slot)>;
-  // `answer`, on this thread, computes a slot's query and delivers it; `give_up`, on the caller's, delivers one that never began. Either
-  // may enqueue the slot again. `threads` are those that its team computes with.
-  QueryThread(int threads, OfSlot answer, OfSlot give_up);
+  // `begin` is called once, first, on this thread. `answer`, on this thread, computes a slot's query and delivers it; `give_up`, on the
+  // caller's, delivers one that never began. Either may enqueue the slot again.
+  QueryThread(std::function<void()> begin, OfSlot answer, OfSlot give_up);
   ~QueryThread();  // cancels
   QueryThread(const QueryThread&) = delete;
   QueryThread& operator=(const QueryThread&) = delete;
@@ -30,7 +30,7 @@ class QueryThread {
  private:
   void serve();
 
-  int threads_;
+  std::function<void()> begin_;
   OfSlot answer_, give_up_;
   std::mutex mutex_;  // of all below
   std::condition_variable wake_, idle_;

@@ -1,0 +1,3 @@
+#include "backends/tensorflow/tf_backend.h"
+
+DEEPGAP_BACKEND(deepgap::TfBackend);

@@ -1,0 +1,53 @@
+// What a Session runs: deepgap's Graph as operations of TensorFlow (tf_program.h), or a SavedModel of a user's own (saved_model.h).
+#pragma once
+
+#include "backends/tensorflow/tf_objects.h"
+#include "backends/tensorflow/tf_settings.h"
+
+#include <deepgap/graph.h>
+#include <deepgap/model.h>
+#include <deepgap/session.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace deepgap {
+
+// A session of the library, closed with its owner.
+class TfSession {
+ public:
+  TfSession() = default;
+  explicit TfSession(TfSessionObject* session) : session_(session) {}
+  ~TfSession();
+  TfSession(const TfSession&) = delete;
+  TfSession& operator=(const TfSession&) = delete;
+  void open(TfGraphObject* graph, const TfSettings& settings);  // throws TfFailure
+
+  struct Fetches {
+    std::vector<TfOutput> inputs, outputs;
+    std::vector<const TfOperation*> targets;  // run for what they do
+  };
+  // Throws TfFailure. `metadata`, where given, gets a RunMetadata for these RunOptions.
+  std::vector<TfTensor> run(const Fetches& fetches, std::span<const TfTensor> inputs, const std::string& run_options = {},
+                            TfBuffer* metadata = nullptr) const;
+
+ private:
+  TfSessionObject* session_ = nullptr;
+};
+
+// Session options with the settings in their ConfigProto.
+TfSessionOptionsHandle tf_session_options(const TfSettings& settings);
+
+class TfNetwork {
+ public:
+  virtual ~TfNetwork() = default;
+  // Makes what a batch size needs, if it is not there, and runs it once, so that the library compiles it. Throws Error.
+  virtual void prepare(int64_t batch) = 0;
+  // Thread-safe for batch sizes that are prepared. Throws Error.
+  virtual std::vector<TfTensor> run(int64_t batch, std::span<const TfTensor> inputs) = 0;
+  virtual std::vector<LayerTiming> layer_timings(int64_t batch, std::span<const TfTensor> inputs) = 0;
+  virtual PrecisionShares precision_shares(const Model& model, int64_t batch, std::span<const TfTensor> inputs) = 0;
+};
+
+}  // namespace deepgap

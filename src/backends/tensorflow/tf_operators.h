@@ -1,0 +1,15 @@
+// Which operators the adapter has translations of.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+std::vector<std::string> tf_operators();  // sorted
+// Why a network is refused by its operators alone; empty when none is unknown. Shape arithmetic is folded, so more is taken than runs.
+std::string tf_operator_refusal(const GraphSummary& graph);
+
+}  // namespace deepgap

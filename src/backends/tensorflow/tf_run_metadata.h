@@ -1,0 +1,27 @@
+// What TensorFlow tells of a run: a RunMetadata, read field by field.
+#pragma once
+
+#include "backends/tensorflow/tf_scope.h"
+
+#include <deepgap/session.h>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// RunOptions, serialized: the times of all operations; the graphs as they were run.
+std::string tf_trace_options();
+std::string tf_graph_options();
+
+// Of a run with tf_trace_options(). Operations are summed up by the node that they were made for; those that Grappler made have their own
+// names.
+std::vector<LayerTiming> tf_layer_timings(const TfBuffer& metadata, const TfScope& scope);
+
+struct TfProduct {
+  std::string operation, precision;
+};
+// Of a run with tf_graph_options(): the operations that multiply, and in which type.
+std::vector<TfProduct> tf_products(const TfBuffer& metadata);
+
+}  // namespace deepgap

@@ -1,0 +1,36 @@
+// The options of the tensorflow backend, and what a session of the library is made with.
+#pragma once
+
+#include "backends/common/option_table.h"
+
+#include <deepgap/backend.h>
+
+#include <string>
+
+namespace deepgap {
+
+struct TfSettings {
+  int threads = 1;
+  int inter_op = 1;                           // operators computed at a time
+  bool xla = false;                           // clusters are compiled by XLA
+  bool onednn = true;                         // kernels of oneDNN are used
+  bool optimizes = true;                      // Grappler changes the graph
+  bool mixed = false;                         // products are computed in BF16
+  std::string signature = "serving_default";  // of a SavedModel
+};
+
+const OptionTable<TfSettings>& tf_options();
+// With the request's threads and precision. Throws Error{usage} naming the option and what it takes.
+TfSettings tf_settings(const EngineRequest& request);
+// Why this is not run, as far as the summary tells; empty when it is.
+std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph);
+
+// Why products are not computed in BF16 here; empty when they are. Grappler changes nothing where oneDNN has no BF16 for the CPU.
+std::string tf_bf16_defect(bool has_avx512);
+
+// A ConfigProto, serialized.
+std::string tf_config(const TfSettings& settings);
+// Sets what the library reads from the environment alone, once a process: before its first session.
+void set_tf_environment(const TfSettings& settings);
+
+}  // namespace deepgap

@@ -1,0 +1,44 @@
+// What a translation of a Graph to an engine's own calls reads of a node: attributes, constant inputs, shapes, types.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deepgap {
+
+// A node of a Graph whose sizes are bound and whose shape arithmetic is folded. Refuses by Error{refused}, naming engine, operator and
+// node.
+struct NodeReader {
+  const char* engine;  // begins the messages
+  const Graph& graph;
+  const Node& node;
+
+  std::string operator_name() const;  // "Conv", "com.example.Mix"
+  bool has(size_t input) const { return input < node.inputs.size() && node.inputs[input] != no_value; }
+  bool is_constant(size_t input) const;
+  const Tensor& constant(size_t input) const;         // refused when it is computed while the network runs
+  std::vector<int64_t> integers(size_t input) const;  // contents of a constant int64 or int32 input
+  double number(size_t input) const;                  // the one element of a constant input, of any type
+  Shape shape(size_t input) const;                    // refused when a size is not known
+  Shape output_shape(size_t output = 0) const;
+  DataType type(size_t input) const;
+  DataType output_type(size_t output = 0) const;
+  bool is_float(size_t input) const;
+  int64_t axis(int64_t axis, size_t rank) const;  // negative counts from the end; refused when out of range
+
+  int64_t int_of(std::string_view name, int64_t fallback) const;
+  double float_of(std::string_view name, float fallback) const;
+  std::vector<int64_t> ints_of(std::string_view name, const std::vector<int64_t>& fallback) const;
+  std::string text_of(std::string_view name, const std::string& fallback) const;
+  // The attribute of older opsets or the constant input of newer ones, whichever is there.
+  std::vector<int64_t> ints_or_input(std::string_view attribute, size_t input, const std::vector<int64_t>& fallback) const;
+
+  [[noreturn]] void refuse(const std::string& what) const;  // Error{refused} naming operator and node
+  void expect_outputs(size_t most) const;                   // refuses further outputs that somebody reads
+};
+
+}  // namespace deepgap

@@ -1,0 +1,88 @@
+"""What deepgap says where TensorFlow is missing or wrong, and that a wrong setting or network is one line. Usage: tensorflow_test.py PROGRAM FAKES"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, FAKES = sys.argv[1:3]
+del sys.argv[1:3]
+
+
+def run(*arguments, **environment):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=500, env={**os.environ, **environment})
+
+
+def row(**environment):
+    return {row["name"]: row for row in json.loads(run("backends", "--json", **environment).stdout)}["tensorflow"]
+
+
+class Missing(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="deepgap_tensorflow_"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def reason(self, folder):
+        found = row(DEEPGAP_TENSORFLOW=str(folder))
+        self.assertFalse(found["available"])
+        self.assertNotIn("\n", found["reason"])
+        return found["reason"]
+
+    def test_a_folder_without_it(self):
+        self.assertIn(f"no libtensorflow_cc.so.2 at DEEPGAP_TENSORFLOW={self.folder}", self.reason(self.folder))
+
+    def test_another_version(self):
+        self.assertIn("it is version 2.10.1, expected 2.21 or a later 2.x", self.reason(f"{FAKES}/2.10.1"))
+
+    def test_a_library_without_the_functions(self):
+        self.assertIn("it has no function TF_NewStatus", self.reason(f"{FAKES}/2.21.0"))
+
+    def test_another_library_of_that_name(self):
+        self.assertIn("it has no function TF_Version", self.reason(f"{FAKES}/none"))
+
+    def test_a_library_that_is_none(self):
+        (self.folder / "libtensorflow_cc.so.2").write_text("this is text, and long enough to be taken for the header of a library, which it is not")
+        self.assertIn("invalid ELF header", self.reason(self.folder))
+
+    def test_a_run_records_the_reason(self):
+        store = self.folder / "r.db"
+        done = run("run", "resnet18", "--backend", "tensorflow", "--no-check", "--store", str(store), DEEPGAP_TENSORFLOW=str(self.folder))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("no libtensorflow_cc.so.2", done.stdout + done.stderr)
+
+
+class Settings(unittest.TestCase):
+    def setUp(self):
+        found = row()
+        if not found["available"]:
+            self.skipTest(found["reason"])
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="deepgap_tensorflow_"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_int8_is_refused_by_name(self):
+        done = run("run", "resnet18", "--backend", "tensorflow", "--precision", "int8", "--store", str(self.folder / "r.db"))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("precision int8 is not supported", done.stdout + done.stderr)
+
+    def test_an_option_that_is_not_there(self):
+        done = run("run", "resnet18", "--backend", "tensorflow", "--axis", "tensorflow.xla=perhaps", "--store", str(self.folder / "r.db"))
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("xla", done.stderr)
+
+    def test_a_network_runs_and_is_right_in_each_precision(self):
+        store = str(self.folder / "r.db")
+        done = run("run", "mobilenet_v3_small", "--backend", "tensorflow", "--precision", "fp32,mixed", "--axis", "tensorflow.xla=off,on",
+                   "--duration", "100ms", "--repeats", "1", "--store", store)
+        rows = json.loads(run("export", store, "--format", "json").stdout)
+        words = done.stdout + done.stderr
+        self.assertEqual(len(rows), 4, words)
+        for record in rows:
+            refused = record["precision"] == "mixed" and "need AVX-512" in words
+            self.assertEqual(record["outcome"], "refused" if refused else "ok", words)
+
+
+if __name__ == "__main__":
+    unittest.main()

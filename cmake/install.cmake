@@ -11,18 +11,22 @@ endif()
 
 # The SDK, so that a plug-in can be built out of tree: find_package(deepgap), link deepgap::deepgap_sdk. A plug-in fits the release that it was
 # built with (the ABI number of backend.h says the rest).
+# Components: `program` is the program with its plug-ins and what these need, which the Python wheel has; `engines` are libraries of others that
+# plug-ins open; `sdk`, `docs` and `tests` are the rest. `cmake --install` installs all of them.
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/deepgap-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(DIRECTORY include/deepgap DESTINATION include)
+install(DIRECTORY include/deepgap DESTINATION include COMPONENT sdk)
 install(TARGETS deepgap_sdk EXPORT deepgap)
-install(EXPORT deepgap NAMESPACE deepgap:: DESTINATION lib/cmake/deepgap FILE deepgap-config.cmake)
-install(FILES ${PROJECT_BINARY_DIR}/deepgap-config-version.cmake DESTINATION lib/cmake/deepgap)
-install(DIRECTORY studies DESTINATION share/deepgap)
-install(FILES LICENSE DESTINATION share/deepgap)
-install(DIRECTORY docs DESTINATION share/doc/deepgap PATTERN results EXCLUDE)
-install(FILES README.md CHANGELOG.md DESTINATION share/doc/deepgap)
-configure_file(cmake/install_libraries.cmake.in install_libraries.cmake @ONLY)
-install(SCRIPT ${PROJECT_BINARY_DIR}/install_libraries.cmake)
+install(EXPORT deepgap NAMESPACE deepgap:: DESTINATION lib/cmake/deepgap FILE deepgap-config.cmake COMPONENT sdk)
+install(FILES ${PROJECT_BINARY_DIR}/deepgap-config-version.cmake DESTINATION lib/cmake/deepgap COMPONENT sdk)
+install(DIRECTORY studies DESTINATION share/deepgap COMPONENT program)
+install(FILES LICENSE DESTINATION share/deepgap COMPONENT program)
+install(DIRECTORY docs DESTINATION share/doc/deepgap COMPONENT docs PATTERN results EXCLUDE)
+install(FILES README.md CHANGELOG.md DESTINATION share/doc/deepgap COMPONENT docs)
+foreach(part program engines)
+  configure_file(cmake/install_libraries.cmake.in install_libraries_${part}.cmake @ONLY)
+  install(SCRIPT ${PROJECT_BINARY_DIR}/install_libraries_${part}.cmake COMPONENT ${part})
+endforeach()
 
 set(bundled_tests)
 if(TARGET deepgap_conformance)
@@ -33,4 +37,12 @@ add_custom_target(bundle
   DEPENDS deepgap_programs ${bundled_tests}
   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
   COMMENT "Packing deepgap-${PROJECT_VERSION}-linux-x86_64.tar.gz"
+  VERBATIM)
+
+# The Python wheel, in the source tree's dist: pip install dist/*.whl
+add_custom_target(wheel
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/wheel ${PROJECT_BINARY_DIR}
+  DEPENDS deepgap_programs
+  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+  COMMENT "Packing the Python wheel"
   VERBATIM)

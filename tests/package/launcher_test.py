@@ -1,5 +1,6 @@
 """The launcher of the Python package: which program it starts, with which engines, and what it says where there is none.
 Usage: launcher_test.py PROGRAM"""
+import json
 import os
 import pathlib
 import shutil
@@ -108,6 +109,14 @@ class Launcher(unittest.TestCase):
         shutil.copytree(self.site, other)
         done = self.launch("--version", PYTHONPATH=f"{other}:{self.site}")
         self.assertEqual(done.stdout.splitlines()[0], f"{other / 'deepgap/_prefix/bin/deepgap'} --version")
+
+    def test_doctor_names_the_extra_of_an_engine_that_is_missing(self):
+        done = self.launch("doctor", "--json", DEEPGAP_PROGRAM=PROGRAM, DEEPGAP_ONNXRUNTIME=str(self.folder / "nowhere"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {row["subject"]: row for row in json.loads(done.stdout)}
+        self.assertEqual(rows["engine onnxruntime"]["remedy"], f"{sys.executable} -m pip install 'deepgap[onnxruntime]'")
+        self.assertIn("nowhere", rows["engine onnxruntime"]["finding"])
+        self.assertNotIn("engine native", rows)
 
     def test_a_read_only_package_is_enough(self):
         for path in [*self.site.rglob("*"), self.site]:

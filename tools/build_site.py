@@ -9,6 +9,7 @@ plain text. The site loads nothing from elsewhere.
 """
 import argparse
 import html.parser
+import json
 import pathlib
 import re
 import shutil
@@ -18,6 +19,7 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPIED = {".md", ".svg", ".png", ".jpg", ".csv", ".toml", ".html"}
+NOTEBOOK = ".ipynb"  # becomes a page of the same name
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 LIST = re.compile(r"( *)(?:[-*+]|\d+\.) ")
 
@@ -30,6 +32,8 @@ def plain_links(text, page, docs):
         if re.match(r"[a-z][a-z0-9+.-]*:", target) or not path:
             return match.group()
         file = (page.parent / path).resolve()
+        if file.is_relative_to(docs) and file.is_file() and file.suffix == NOTEBOOK:
+            return f"{mark}[{label}]({path.removesuffix(NOTEBOOK)}.md{target[len(path):]})"
         if file.is_relative_to(docs) and file.is_file() and file.suffix in COPIED:
             return match.group()
         return "" if mark else label
@@ -59,13 +63,37 @@ def for_python_markdown(text):
     return "\n".join(lines)
 
 
+def output_of_cell(output):
+    """What a notebook keeps of a cell's output: HTML as it is, text as a block."""
+    data = output.get("data", {})
+    if "text/html" in data:
+        return "".join(data["text/html"]) + "\n"
+    text = "".join(data.get("text/plain", output.get("text", output.get("traceback", []))))
+    return f"```text\n{text.rstrip()}\n```\n" if text.strip() else ""
+
+
+def page_of_notebook(text):
+    """A Jupyter notebook as Markdown: its text, its code, and the outputs that it keeps."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source + "\n")
+        elif cell["cell_type"] == "code":
+            parts.append(f"```python\n{source}\n```\n")
+            parts += [shown for shown in map(output_of_cell, cell["outputs"]) if shown]
+    return "\n".join(parts)
+
+
 def copy_pages(docs, target):
     for file in sorted(docs.rglob("*")):
-        if file.suffix not in COPIED or not file.is_file():
+        if file.suffix not in {*COPIED, NOTEBOOK} or not file.is_file():
             continue
         copy = target / file.relative_to(docs)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if file.suffix == ".md":
+        if file.suffix == NOTEBOOK:
+            copy.with_suffix(".md").write_text(for_python_markdown(plain_links(page_of_notebook(file.read_text()), file, docs)))
+        elif file.suffix == ".md":
             copy.write_text(for_python_markdown(plain_links(file.read_text(), file, docs)))
         else:
             shutil.copyfile(file, copy)

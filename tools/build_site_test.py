@@ -2,6 +2,7 @@
 
 Usage: build_site_test.py
 """
+import json
 import pathlib
 import sys
 import tempfile
@@ -36,6 +37,15 @@ class SiteTest(unittest.TestCase):
         self.write("docs/c.db", "")
         text = "[b](b.md#x) [c](c.db) [out](../README.md) [web](https://example.com) [here](#x)"
         self.assertEqual(build_site.plain_links(text, page, self.root / "docs"), "[b](b.md#x) c out [web](https://example.com) [here](#x)")
+
+    def test_notebooks_become_pages_with_their_outputs(self):
+        output = [{"output_type": "stream", "text": ["3\n"]}, {"output_type": "execute_result", "data": {"text/html": ["<table></table>"], "text/plain": ["x"]}}]
+        cells = [{"cell_type": "markdown", "source": ["# Title\n", "[b](b.ipynb#x)"]}, {"cell_type": "code", "source": ["1 + 2"], "outputs": output}]
+        self.write("docs/a.ipynb", json.dumps({"cells": cells}))
+        self.write("docs/b.ipynb", json.dumps({"cells": []}))
+        build_site.copy_pages(self.root / "docs", self.root / "site")
+        page = "# Title\n[b](b.md#x)\n\n```python\n1 + 2\n```\n\n```text\n3\n```\n\n<table></table>\n"
+        self.assertEqual((self.root / "site/a.md").read_text(), page)
 
     def test_broken_links_of_built_pages_are_found(self):
         self.write("index.html", '<a href="b/#x">b</a><a href="b/#none">b</a><a href="none/">n</a><img src="https://example.com/a.png">')

@@ -6,8 +6,8 @@
 namespace deepgap {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 Tensor floats(const Shape& shape, const std::vector<float>& values) {
   Tensor tensor = make_tensor(DataType::f32, shape);

@@ -10,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr Nanoseconds ms = 1'000'000, second = 1'000 * ms;
 
 // A run of `scenario` under `bound` whose queries of n samples take n * per_sample, as the worker makes it.

@@ -8,7 +8,7 @@
 namespace deepgap {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 DispatchOptions options_of(const std::vector<std::pair<std::string, std::string>>& given) {
   DispatchOptions options;
@@ -114,10 +114,10 @@ TEST(DispatchOptions, ABackendIsAskedAboutOneDeviceAtATime) {
   point.placement.processes = 2;
   EXPECT_EQ(supports_everywhere(backend, point, {}, {}, {}).reason, "3 devices cannot be shared out evenly among 2 processes");
   point.placement = {1, {{"", "cuda", 0}, {"", "cuda", 0}}};
-  EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, testing::HasSubstr("cuda:0 is listed twice"));
+  EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, ::testing::HasSubstr("cuda:0 is listed twice"));
   point.placement = {2, {{"", "cuda", 0}}};
   point.options["mlperf"] = "v6.0";
-  EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, testing::HasSubstr("an MLPerf run is one process"));
+  EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, ::testing::HasSubstr("an MLPerf run is one process"));
 }
 
 TEST(DispatchOptions, CpusAreSharedOutWhereThereAreEnough) {

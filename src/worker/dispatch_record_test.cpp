@@ -6,10 +6,10 @@
 namespace deepgap {
 namespace {
 
-using testing::AllOf;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 DispatcherLog log_of(int64_t queries, int64_t shed) {
   DispatcherLog log;

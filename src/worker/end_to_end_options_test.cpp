@@ -10,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Given = std::map<std::string, std::string>;
 
 Point point_of(const Given& options, int64_t batch = 1, int threads = 2) {

@@ -20,7 +20,7 @@ WorkOrder order_of(const std::string& options = "") {
   return order;
 }
 
-class GroupTest : public testing::Test {
+class GroupTest : public ::testing::Test {
  protected:
   Group::Inputs inputs(const WorkOrder& order) {
     return group_.inputs(order, sort_options(order.point, group_.backend(order).options(), {}));

@@ -7,7 +7,7 @@
 namespace deepgap {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Point point_of(const std::string& scenario = "batch", int64_t batch = 1) {
   Point point;

@@ -10,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr Nanoseconds ms = 1'000'000, second = 1'000 * ms;
 
 TEST(LatencyBound, IsAPercentileAndALimit) {

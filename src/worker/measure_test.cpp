@@ -14,8 +14,8 @@
 namespace deepgap {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr Nanoseconds ms = 1'000'000;
 
@@ -58,7 +58,7 @@ struct Meeting final : Turns {
   Nanoseconds begin_at = 0;
 };
 
-class MeasureTest : public testing::Test {
+class MeasureTest : public ::testing::Test {
  protected:
   std::optional<Record> try_to_measure(const WorkOrder& order) { return measure(order, group_, pulse_, meeting_, interrupted_); }
   Record measured(const WorkOrder& order) {
@@ -280,10 +280,10 @@ TEST_F(MeasureTest, EveryFailureIsTheRecordsOutcome) {
   const Record failed = measured(order_of({{"null.fail_at", "6"}}));
   EXPECT_EQ(failed.outcome, Outcome::crashed);
   EXPECT_THAT(failed.reason, HasSubstr("query 6 failed as scripted"));
-  EXPECT_THAT(window_names(failed), testing::Not(testing::Contains("steady"))) << "it broke off there";
+  EXPECT_THAT(window_names(failed), ::testing::Not(::testing::Contains("steady"))) << "it broke off there";
   const Record hung = measured(order_of({{"null.hang_at", "6"}}));
   EXPECT_EQ(hung.outcome, Outcome::timed_out) << hung.reason;
-  EXPECT_THAT(window_names(hung), testing::Not(testing::Contains("steady")));
+  EXPECT_THAT(window_names(hung), ::testing::Not(::testing::Contains("steady")));
   const Record mistaken = measured(order_of({{"latncy", "1ms"}}));
   EXPECT_EQ(mistaken.outcome, Outcome::refused);
   EXPECT_EQ(text_of(mistaken, "refused.by"), "deepgap");
@@ -320,7 +320,7 @@ TEST_F(MeasureTest, AWindowThatTheUserEndsIsAResult) {
   EXPECT_THAT(kept.reason, HasSubstr("; ended by the user after 2.9"));
   EXPECT_THAT(text_of(kept, "stopping"), HasSubstr("ended by the user"));
   EXPECT_NEAR(kept.estimates.at("throughput").value, 100, 20);
-  EXPECT_THAT(window_names(kept), testing::Contains("steady"));
+  EXPECT_THAT(window_names(kept), ::testing::Contains("steady"));
   EXPECT_EQ(interrupt_after(100 * ms).outcome, Outcome::interrupted) << "too short for a figure";
   order.stopping.interval = 0.5;
   order.stopping.duration = 10'000 * ms;

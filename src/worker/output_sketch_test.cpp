@@ -13,7 +13,7 @@
 namespace deepgap {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Outputs {
   Shape shape;

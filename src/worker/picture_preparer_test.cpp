@@ -15,7 +15,7 @@
 namespace deepgap {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr size_t elements = size_t{3} * 16 * 16;
 
@@ -80,7 +80,7 @@ TEST(PicturePreparer, ThreadsShareTheWorkAndWithdrawGivesUpTheRest) {
   }
   preparer.withdraw();
   for (const auto& [tag, sample] : reports.wait_for(64)) {
-    EXPECT_THAT(sample.failure, testing::AnyOf("", "given up")) << tag;
+    EXPECT_THAT(sample.failure, ::testing::AnyOf("", "given up")) << tag;
   }
 }
 

@@ -16,9 +16,9 @@ namespace deepgap {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // A folder of plug-ins that is the one searched for as long as this lives.
 class PluginFolder {
@@ -54,8 +54,8 @@ TEST(Plugin, NamesAreThoseOfTheFilesSorted) {
   folder.write("deepgap_old.so.1", "");
   EXPECT_EQ(plugin_folders().front(), folder.path().string());
   const std::vector<std::string> names = plugin_names();
-  EXPECT_THAT(names, testing::IsSupersetOf({"alpha", "zeta"}));
-  EXPECT_THAT(names, testing::Not(Contains("old")));
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"alpha", "zeta"}));
+  EXPECT_THAT(names, ::testing::Not(Contains("old")));
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
 }
 

@@ -121,7 +121,7 @@ TEST(Protocol, survives_random_damage) {
   EXPECT_GT(frames, 100);
 }
 
-class Channel : public testing::Test {
+class Channel : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0); }
   void TearDown() override {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class PulseTest : public testing::Test {
+class PulseTest : public ::testing::Test {
  protected:
   std::function<void(const Frame&)> collect() {
     return [this](const Frame& frame) {

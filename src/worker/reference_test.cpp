@@ -66,10 +66,10 @@ Tensor batch_of(const std::vector<float>& values) {
   return tensor;
 }
 
-class ReferenceTest : public testing::Test {
+class ReferenceTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    cache = testing::TempDir() + "deepgap-reference-test";
+    cache = ::testing::TempDir() + "deepgap-reference-test";
     std::filesystem::remove_all(cache);
   }
   void TearDown() override { std::filesystem::remove_all(cache); }

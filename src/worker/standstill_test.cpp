@@ -6,7 +6,7 @@
 namespace deepgap {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Options = std::map<std::string, std::string>;
 
 std::string found(const Options& backend, const std::string& scenario = "batch", const Options& of_scenario = {}) {

@@ -8,7 +8,7 @@
 namespace deepgap {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Point training() {
   Point point;

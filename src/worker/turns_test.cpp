@@ -12,7 +12,7 @@ namespace deepgap {
 namespace {
 
 // A worker's channel, and its parent's end.
-class TurnsTest : public testing::Test {
+class TurnsTest : public ::testing::Test {
  protected:
   TurnsTest() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_), 0); }
   ~TurnsTest() override {

@@ -108,6 +108,15 @@ class CompareTest(StoreCase):
         other = self.measure("other", "10ms", "--batch", "2")
         self.assertEqual(self.gate(once, other, "--fail-if-slower", "3%"), (5, {"margin": 0.03, "result": "nothing to compare"}))
 
+    def test_the_gate_judges_all_points_together(self):
+        store = self.measure("one", "10ms,20ms", "--batch", "1,2")
+        words = (store, "--a", "null.latency=10ms", "--b", "null.latency=20ms", "--fail-if-slower", "3%")
+        code, gate = self.gate(*words)
+        self.assertEqual((code, len(gate["slower"])), (1, 2))
+        self.assertAlmostEqual(gate["together"]["ratio"], 0.5, places=3)
+        self.assertTrue(gate["together"]["slower"])
+        self.assertRegex(self.compare(*words).stdout, r"slower: geometric mean of 2 points 0\.5\d* \(0\.\d+ to 0\.\d+\); 2 of 2 points: ")
+
     def test_what_cannot_be_compared_is_named(self):
         first, second = self.measure("a", "5ms", "--batch", "1,2,3,4,5,6"), self.measure("b", "5ms", "--batch", "1,2")
         with sqlite3.connect(second) as db:

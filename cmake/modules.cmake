@@ -17,7 +17,7 @@
 
 # In a release build: rooms whose loops are measured or measure, and what nobody waits for. The rest has CMAKE_CXX_FLAGS_RELEASE.
 set(DEEPGAP_HOT_ROOMS ceilings dataset engine scenario stats)
-set(DEEPGAP_COLD_ROOMS analysis cli fleet passes plan profile record report run store tests)
+set(DEEPGAP_COLD_ROOMS analysis cli fleet passes plan profile record report run site store tests)
 
 function(deepgap_optimize target room)
   if(room IN_LIST DEEPGAP_HOT_ROOMS)

@@ -30,6 +30,7 @@ ALLOWED = {
     "analysis": {"base", "stats", "record"},
     "published": {"base", "record", "plan", "analysis"},
     "report": {"base", "stats", "record", "analysis", "ceilings", "kernels", "profile"},
+    "site": {"base", "stats", "record", "analysis", "ceilings", "kernels", "profile", "report"},
     "worker": {"base", "stats", "record", "profile", "kernels", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
     "fleet": {"base", "record", "plan", "store", "analysis", "run", "telemetry"},
@@ -41,7 +42,7 @@ ALLOWED = {
     "backends/native": {"base", "backends/common", "model", "cuda", "engine", "engine/gpu", "engine/passes"},
     "backends/tensorflow": {"base", "model", "backends/common", "engine/passes"},
     "backends/libtorch": {"base", "model", "cuda", "backends/common", "engine/passes"},
-    "cli": {"base", "stats", "record", "ceilings", "profile", "kernels", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "worker", "run", "fleet", "quantize"},
+    "cli": {"base", "stats", "record", "ceilings", "profile", "kernels", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "site", "worker", "run", "fleet", "quantize"},
 }
 # Sources of every kind: C++, CUDA, and text that others include.
 SUFFIXES = {".h", ".hpp", ".cuh", ".inc", ".c", ".cc", ".cpp", ".cu"}

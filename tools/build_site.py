@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Builds the static site from the pages in docs/, with Zensical out of .venv/site; a broken link is an error.
 
-    tools/build_site.py [--output build/site] [--zensical .venv/site/bin/zensical]
+    tools/build_site.py [--output build/site] [--zensical .venv/site/bin/zensical] [--program build/bin/deepgap]
 
 The pages are written for the repository's own view of Markdown. For the generator they are copied, with three changes: a list or table that follows a
 paragraph gets the blank line that Python-Markdown wants; nested lists are indented as it wants them; links to files that the site does not have become
-plain text. The site loads nothing from elsewhere.
+plain text. The measured stores are published with `deepgap site` under results/explore/. The site loads nothing from elsewhere.
 """
 import argparse
 import html.parser
@@ -99,6 +99,18 @@ def copy_pages(docs, target):
             shutil.copyfile(file, copy)
 
 
+def publish_stores(program, docs):
+    """The measured stores as pages to explore, and a link to them."""
+    stores = sorted(str(store) for store in (ROOT / "docs/results").rglob("*.db"))
+    done = subprocess.run([program.absolute(), "site", *stores, "-o", docs / "results/explore", "--title", "Measured results", "--anonymous"],
+                          capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr
+    index = docs / "results/index.md"
+    index.write_text(index.read_text() + "\n\n## Explore\n[All measured points](explore/index.html), to filter, sort and link to.\n")
+    return ""
+
+
 class Targets(html.parser.HTMLParser):
     """Links, pictures and scripts of one page, and what can be linked to in it."""
 
@@ -139,16 +151,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/site")
     parser.add_argument("--zensical", type=pathlib.Path, default=ROOT / ".venv/site/bin/zensical")
+    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/bin/deepgap")
     flags = parser.parse_args()
     work = flags.output.resolve()
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     copy_pages(ROOT / "docs", work / "docs")
+    wrong = publish_stores(flags.program, work / "docs")
+    if wrong:
+        print(wrong, file=sys.stderr)
+        return 1
     shutil.copyfile(ROOT / "tools/site.toml", work / "zensical.toml")
     done = subprocess.run([flags.zensical.absolute(), "build", "--strict", "--clean"], cwd=work, capture_output=True, text=True)
     if done.returncode:
         print(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr.partition("Traceback")[0]), file=sys.stderr)
         return 1
+    shutil.copytree(work / "docs/results/explore", work / "site/results/explore", dirs_exist_ok=True)  # a generator may leave scripts out
     found = list(broken(work / "site"))
     print("\n".join(found) or f"the site is in {work / 'site'}")
     return 1 if found else 0

@@ -32,7 +32,7 @@ SIZE = 150_000
 def style_of(page):
     """The rules that charts use, and the colours of both schemes."""
     text = "".join(re.findall(r"<style>(.*?)</style>", page, re.DOTALL))
-    dark = re.search(r"@media\(prefers-color-scheme:dark\)\{(:root\{[^}]*\})\}", text)
+    dark = re.search(r"@media\(prefers-color-scheme:dark\)\{(:root[^{}]*\{[^}]*\})\}", text)
     plain = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", text)
     rules = [rule for rule in re.findall(r"[^{}]+\{[^{}]*\}", plain) if DRAWN.search(rule.strip())]
     return "".join(rule.strip() for rule in rules) + (f"@media(prefers-color-scheme:dark){{{dark.group(1)}}}" if dark else "")

@@ -18,7 +18,7 @@ constexpr double label_width = 7.3;   // of a character at the labels' size, on 
 constexpr size_t longest_label = 19;  // characters
 
 // Shapes of about equal area within 4.5 of the centre; plus and cross are drawn as lines.
-constexpr std::array<const char*, palette_size> marker_paths{
+constexpr std::array<std::string_view, palette_size> markers{
     "M-3.8 0a3.8 3.8 0 1 0 7.6 0a3.8 3.8 0 1 0 -7.6 0z",
     "M-3.4 -3.4h6.8v6.8h-6.8z",
     "M0 -4.6l4.2 7.4h-8.4z",
@@ -42,6 +42,17 @@ struct Range {
     most = std::max(most, value);
   }
 };
+
+std::string_view name_of(Scale scale) { return scale == Scale::linear ? "linear" : scale == Scale::log2 ? "log2" : "log10"; }
+
+// What a script draws the point from: x, its interval, y, its interval; empty where there is none.
+std::string values_text(const ChartPoint& point) {
+  const auto end = [](const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? fmt::format("{:.6g}", *value) : std::string();
+  };
+  return fmt::format("{:.6g} {} {} {:.6g} {} {}", point.x, end(point.x_low), end(point.x_high), point.y, end(point.y_low),
+                     end(point.y_high));
+}
 
 bool is_logarithmic(Scale scale) { return scale == Scale::log2 || scale == Scale::log10; }
 bool drawable(double value, Scale scale) { return std::isfinite(value) && (!is_logarithmic(scale) || value > 0); }
@@ -84,7 +95,8 @@ class Drawing {
         y_(make_axis(chart.y, true, bottom, top, 30)) {}
 
   std::string svg() {
-    put("<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", width, height, html_escaped(chart_.describe));
+    put("<svg class=\"chart\" data-x=\"{}\" data-y=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", name_of(chart_.x.scale),
+        name_of(chart_.y.scale), width, height, html_escaped(chart_.describe));
     draw_axes();
     for (const ChartLine& line : lines_) draw_line(line);
     draw_labels();
@@ -125,7 +137,10 @@ class Drawing {
   }
 
   void draw_line(const ChartLine& line) {
-    put("<g class=\"line s{}{}\">", style_index(line.style), line.faint ? " faint" : "");
+    put("<g class=\"line s{}{}\" data-label=\"{}\"", style_index(line.style), line.faint ? " faint" : "", html_escaped(line.label));
+    if (!line.engine.empty()) put(" data-e=\"{}\"", html_escaped(line.engine));
+    if (!line.precision.empty()) put(" data-p=\"{}\"", html_escaped(line.precision));
+    put(">");
     if (line.points.size() > 1) {
       put("<path class=\"path\" d=\"");
       for (size_t i = 0; i < line.points.size(); ++i) {
@@ -141,11 +156,11 @@ class Drawing {
 
   void draw_point(const ChartLine& line, const ChartPoint& point) {
     const double x = x_.at(point.x), y = y_.at(point.y);
-    put("<g>");
+    put("<g data-v=\"{}\">", values_text(point));
     if (!point.tip.empty()) put("<title>{}</title>", html_escaped(point.tip));
     draw_bars(point, x, y);
     put("<path class=\"{}\" transform=\"translate({:.1f} {:.1f})\" d=\"{}\"/>", point.hollow ? "mark hollow" : "mark", x, y,
-        marker_paths[static_cast<size_t>(style_index(line.style))]);
+        markers[static_cast<size_t>(style_index(line.style))]);
     if (!point.tag.empty() && std::hypot(x - last_tag_x_, y - last_tag_y_) > 15) {
       last_tag_x_ = x;
       last_tag_y_ = y;
@@ -244,10 +259,12 @@ std::string legend_swatch(int style) {
   return fmt::format(
       "<svg class=\"swatch\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><g class=\"line s{}\"><path class=\"path\" d=\"M1 6H25\"/>"
       "<path class=\"mark\" transform=\"translate(13 6)\" d=\"{}\"/></g></svg>",
-      style_index(style), marker_paths[static_cast<size_t>(style_index(style))]);
+      style_index(style), markers[static_cast<size_t>(style_index(style))]);
 }
 
 }  // namespace
+
+const std::array<std::string_view, palette_size>& marker_paths() { return markers; }
 
 std::string legend(const Chart& chart) {
   std::string html = "<ul class=\"legend\">";

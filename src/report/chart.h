@@ -5,8 +5,10 @@
 
 #include "report/axis.h"
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace deepgap {
@@ -24,6 +26,7 @@ struct ChartLine {
   int style = 0;       // colour and marker
   bool faint = false;  // dotted, without markers, error bars and label: a companion of another line
   std::vector<ChartPoint> points;
+  std::string engine = {}, precision = {};  // by which a reader filters; empty: of several, or none
 };
 
 struct ChartAxis {
@@ -42,6 +45,8 @@ struct Chart {
 std::string chart_svg(const Chart& chart);
 // Whether lines carry their labels at their ends: they are few and short. Otherwise a legend must say them.
 bool has_end_labels(const Chart& chart);
+// The markers of lines by style, each as an SVG path around its centre.
+const std::array<std::string_view, 8>& marker_paths();
 // A list of the lines' labels, each with its colour and marker.
 std::string legend(const Chart& chart);
 // <figure> with title, note, legend where the lines carry no labels, and the chart; empty where there is nothing to draw.

@@ -19,7 +19,8 @@ std::string html_report(const Results& results, const ReportOptions& options) {
                   failures_section(view) + "\n" + environment_section(view) + "\n" + method_section(view) + "\n";
   if (!options.source.empty()) page.footer = " from " + html_escaped(options.source);
   if (!options.profiles.drawn.empty()) page.own_style = profile_style();
-  page.script = report_script();
+  const std::string script = report_script();
+  page.script = script;
   return html_page(page);
 }
 

@@ -26,7 +26,12 @@ std::string tip(const std::string& label, const char* name, double value, const 
 }
 
 ChartLine tail_line(const Line& line, const PointSummary& point, int style) {
-  ChartLine chart_line{fmt::format("{}, batch {}", line.label, point.point.batch), style, false, {}};
+  ChartLine chart_line{fmt::format("{}, batch {}", line.label, point.point.batch),
+                       style,
+                       false,
+                       {},
+                       point.point.backend,
+                       std::string(name_of(point.point.precision))};
   for (const NamedPercentile& p : latency_percentiles) {
     const MetricSummary* found = point.find(latency_metric_id(p.name));
     // Beyond the last rank that the queries have, a percentile is only the longest latency again.

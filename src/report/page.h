@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace deepgap {
 
@@ -14,8 +15,9 @@ struct PageParts {
   std::string sections;  // HTML
   std::string footer;    // HTML behind "Made by deepgap"
   std::string_view own_style = {};
-  std::string header = {};       // HTML in place of one made of eyebrow, title and lede
-  std::string_view script = {};  // empty: the page may run none
+  std::string header = {};                     // HTML in place of one made of eyebrow, title and lede
+  std::string_view script = {};                // empty: the page may run none
+  std::vector<std::string> script_files = {};  // beside the page, loaded from there; it may load further ones
 };
 std::string html_page(const PageParts& parts);
 

@@ -56,7 +56,7 @@ ChartPoint against_batch(const Line& line, const PointSummary& point, const char
 }
 
 ChartLine line_against_batch(const ShownLine& shown, const char* id) {
-  ChartLine line{shown.line->label, shown.style, false, {}};
+  ChartLine line{shown.line->label, shown.style, false, {}, shown.line->key.backend, std::string(name_of(shown.line->key.precision))};
   for (const PointSummary* point : with_metric(*shown.line, id)) line.points.push_back(against_batch(*shown.line, *point, id));
   return line;
 }
@@ -98,7 +98,7 @@ ChartGroup latency_picture(const Workload& workload, const std::vector<ShownLine
                    {"Latency of a query (ms)", spread_scale(lines, latency_id, 8), {}},
                    {}};
   for (const ShownLine& shown : lines) {
-    ChartLine tail{"", shown.style, true, {}};
+    ChartLine tail{"", shown.style, true, {}, shown.line->key.backend, std::string(name_of(shown.line->key.precision))};
     for (const PointSummary* point : with_metric(*shown.line, tail_id)) {
       ChartPoint chart_point;
       chart_point.x = static_cast<double>(point->point.batch);
@@ -113,7 +113,7 @@ ChartGroup latency_picture(const Workload& workload, const std::vector<ShownLine
 
 // Both intervals at each point, with its batch beside it.
 ChartLine trade_off_line(const ShownLine& shown) {
-  ChartLine line{shown.line->label, shown.style, false, {}};
+  ChartLine line{shown.line->label, shown.style, false, {}, shown.line->key.backend, std::string(name_of(shown.line->key.precision))};
   for (const PointSummary* point : with_metric(*shown.line, throughput_id)) {
     const MetricSummary* latency = point->find(latency_id);
     if (latency == nullptr) continue;

@@ -1,8 +1,10 @@
 #include "report/style.h"
 
+#include "report/chart.h"
 #include "report/palette.h"
 
 #include <fmt/format.h>
+#include <packed_explore.h>
 
 namespace deepgap {
 namespace {
@@ -81,9 +83,19 @@ th[aria-sort=ascending] button::after{content:" \2191"}th[aria-sort=descending] 
 code{font:13.5px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
 .kv td:first-child{color:var(--muted);white-space:nowrap}.kv td{overflow-wrap:anywhere}
 details{margin:16px 0 0}summary{cursor:pointer;font-size:15px;color:var(--link)}
+.tools{display:flex;flex-wrap:wrap;gap:6px;margin:4px 0 0}
+.tool{font:12px/1.3 system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;color:var(--soft);background:none;border:1px solid var(--rule);border-radius:5px;padding:3px 8px;cursor:pointer}
+.tool:hover,.tool[aria-pressed=true]{border-color:var(--link);color:var(--link)}.tool[aria-pressed=true]{background:var(--hit)}
+:focus-visible{outline:2px solid var(--link);outline-offset:1px}
+header{position:relative}.theme{position:absolute;top:16px;right:24px}
+.filters{max-width:1240px;margin:18px auto 0;padding:0 24px;display:flex;flex-wrap:wrap;gap:8px 18px;font:14px/1.4 system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif}
+.filters label{display:flex;align-items:center;gap:6px;color:var(--muted)}
+select,input[type=search]{font:inherit;color:var(--ink);background:var(--page);border:1px solid var(--axis);border-radius:5px;padding:4px 6px;min-width:0;max-width:100%}
+.tip{position:fixed;z-index:9;max-width:min(340px,90vw);padding:6px 10px;border:1px solid var(--axis);border-radius:6px;background:var(--page);color:var(--ink);font:13px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;white-space:pre-line;overflow-wrap:anywhere;pointer-events:none}
+.lit .mark{stroke:var(--ink);stroke-width:2}[hidden]{display:none!important}
 footer{margin-top:64px;padding-top:16px;padding-bottom:44px;font-size:13px;color:var(--muted)}
 @media(max-width:600px){
-body{font-size:16px}main,header,footer{padding-left:16px;padding-right:16px}header{padding-top:30px}
+body{font-size:16px}main,header,footer,.filters{padding-left:16px;padding-right:16px}.theme{right:16px;top:8px}.tool{padding:6px 10px;font-size:13px}header{padding-top:30px}
 h1{font-size:28px}h2{font-size:22px;margin-top:46px}.lede{font-size:17px}.stats{gap:12px 30px}.stats dd{font-size:21px}
 .scroll{margin-left:-16px;margin-right:-16px;padding-left:16px;padding-right:16px}
 .scroll:has(.sortable){overflow:visible}
@@ -98,7 +110,7 @@ h1{font-size:28px}h2{font-size:22px;margin-top:46px}.lede{font-size:17px}.stats{
 }
 @media print{
 @page{margin:12mm}
-nav{display:none}body{font-size:10.5pt}main,header,footer{padding:0;max-width:none}header{padding-top:0}h2{margin-top:24pt}h2,h3{break-after:avoid}
+nav,.tools,.tool,.filters,.tip{display:none!important}body{font-size:10.5pt}main,header,footer{padding:0;max-width:none}header{padding-top:0}h2{margin-top:24pt}h2,h3{break-after:avoid}
 figure,li,tr{break-inside:avoid}.charts{grid-template-columns:repeat(auto-fit,minmax(155pt,1fr))}figcaption,.legend{font-size:8pt}figcaption span{font-size:7pt}
 .scroll{overflow:visible;margin-left:0;margin-right:0;padding:0}
 .points{font-size:6.8pt}.points th,.points td{padding:2pt 3pt 2pt 0}.points td.num{white-space:normal}.points td small,.points th span{font-size:5.8pt}
@@ -123,42 +135,21 @@ std::string variables(std::string_view tones, const Palette& palette) {
 }  // namespace
 
 std::string report_style() {
-  std::string style = ":root{" + variables(light_tones, light_palette) + "}\n@media(prefers-color-scheme:dark){:root{" +
-                      variables(dark_tones, dark_palette) + "}}\n";
+  const std::string light = variables(light_tones, light_palette), dark = variables(dark_tones, dark_palette);
+  // Paper is light whatever the screen is; what the reader has chosen stands in data-theme.
+  std::string style = ":root{" + light + "}\n@media(prefers-color-scheme:dark){:root:not([data-theme=light]){" + dark +
+                      "}}\n:root[data-theme=dark]{" + dark +
+                      "color-scheme:dark}:root[data-theme=light]{color-scheme:light}\n@media print{:root:root:root{" + light + "}}\n";
   for (size_t i = 0; i < palette_size; ++i) style += fmt::format(".s{0}{{--c:var(--c{0})}}", i);
   return style + std::string(sheet);
 }
 
-std::string_view report_script() {
-  return R"js(
-document.querySelectorAll("table.sortable").forEach(function(table){
-  var body=table.tBodies[0],heads=table.tHead.rows[0].cells;
-  Array.prototype.forEach.call(heads,function(head,column){
-    var button=document.createElement("button");
-    while(head.firstChild)button.appendChild(head.firstChild);
-    head.appendChild(button);
-    button.addEventListener("click",function(){
-      var down=head.getAttribute("aria-sort")==="ascending";
-      Array.prototype.forEach.call(heads,function(other){other.removeAttribute("aria-sort")});
-      head.setAttribute("aria-sort",down?"descending":"ascending");
-      var numeric=head.classList.contains("num");
-      var rows=Array.prototype.map.call(body.rows,function(row,place){
-        var cell=row.cells[column],value=cell.getAttribute("data-v");
-        return{row:row,place:place,value:numeric?(value===null||value===""?NaN:+value):cell.textContent};
-      });
-      rows.sort(function(a,b){
-        var x=a.value,y=b.value,order;
-        if(numeric){
-          if(isNaN(x)||isNaN(y))return isNaN(x)-isNaN(y)||a.place-b.place;
-          order=x-y;
-        }else order=x<y?-1:x>y?1:0;
-        return(down?-order:order)||a.place-b.place;
-      });
-      rows.forEach(function(entry){body.appendChild(entry.row)});
-    });
-  });
-});
-)js";
+std::string report_script() {
+  std::string script = "const deepgapMarkers=[";
+  for (const std::string_view path : marker_paths()) script += fmt::format("\"{}\",", path);
+  script += "];\n";
+  for (const auto& [name, text] : packed_explore()) script += text;
+  return script;
 }
 
 }  // namespace deepgap

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace deepgap {
 
-std::string report_style();        // with the colours of palette.h
-std::string_view report_script();  // sorts tables by a click on a heading; the report is complete without it
+std::string report_style();   // with the colours of palette.h
+std::string report_script();  // explore.js: sorting, values, axes, copies, filters; pages are complete without it
 
 }  // namespace deepgap

@@ -69,7 +69,8 @@ std::string cell(const Column& column, const PointSummary& point) {
 }
 
 std::string row(const View& view, const PointSummary& point) {
-  std::string html = "<tr id=\"" + html_escaped(view.anchors.at(&point)) + "\"";
+  std::string html = fmt::format("<tr id=\"{}\" data-e=\"{}\" data-p=\"{}\"", html_escaped(view.anchors.at(&point)),
+                                 html_escaped(point.point.backend), name_of(point.point.precision));
   if (point.outcome != Outcome::ok) {
     html += " class=\"failed\"";
   } else if (!is_sound(point.verdict)) {

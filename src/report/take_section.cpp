@@ -55,7 +55,7 @@ std::string cost_figure(const View& view, const Workload& workload) {
               {}};
   std::set<double> batches;
   for (const ShownLine& shown : shown_lines(view, workload, left_out)) {
-    ChartLine line{shown.line->label, shown.style, false, {}};
+    ChartLine line{shown.line->label, shown.style, false, {}, shown.line->key.backend, std::string(name_of(shown.line->key.precision))};
     for (const PointSummary* point : shown.line->points) {
       const MetricSummary* cost = point->usable() ? point->find("cost_per_1000_items") : nullptr;
       if (cost == nullptr || point->point.batch < 1) continue;

@@ -49,7 +49,7 @@ class Missing(unittest.TestCase):
 
     def test_a_run_records_the_reason(self):
         store = self.folder / "r.db"
-        done = run("run", "resnet18", "--backend", "tensorflow", "--no-check", "--store", str(store), DEEPGAP_TENSORFLOW=str(self.folder))
+        done = run("run", "resnet18", "--backend", "tensorflow", "--check", "off", "--store", str(store), DEEPGAP_TENSORFLOW=str(self.folder))
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("no libtensorflow_cc.so.2", done.stdout + done.stderr)
 

@@ -10,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-using ::testing::GraphBuilder;
+using testing::GraphBuilder;
 
 // x -> Conv -> Relu -> Add(with the Conv's own input through another Conv) -> y
 Graph branches() {
@@ -36,7 +36,7 @@ TEST(Pieces, EachAnswersTheReferencesValueFromTheReferencesInputs) {
   EXPECT_FALSE(pieces.pieces[0].quantized);
 
   std::mt19937 random(3);
-  const Tensor sample = ::testing::random_tensor({1, 4, 6, 6}, random);
+  const Tensor sample = testing::random_tensor({1, 4, 6, 6}, random);
   std::map<std::string, Tensor> reference{{"x", sample}};
   evaluate(graph, std::vector<Tensor>{sample},
            [&](ValueId id, const Tensor& tensor) { reference[graph.values[static_cast<size_t>(id)].name] = tensor; });
@@ -44,14 +44,14 @@ TEST(Pieces, EachAnswersTheReferencesValueFromTheReferencesInputs) {
   for (const std::string& name : pieces.inputs) inputs.push_back(reference.at(name));
   const auto outputs = evaluate(pieces.graph, inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    EXPECT_EQ(::testing::sqnr_db(reference.at(pieces.pieces[i].output), outputs[i].as<float>()), 300) << pieces.pieces[i].name;
+    EXPECT_EQ(testing::sqnr_db(reference.at(pieces.pieces[i].output), outputs[i].as<float>()), 300) << pieces.pieces[i].name;
   }
 }
 
 TEST(Pieces, ScalesGoWithTheirNode) {
   GraphBuilder b;
   const ValueId x = b.input({-1, 4, 6, 6});
-  const auto scalar = [&](float value) { return b.constant(::testing::floats({}, {value})); };
+  const auto scalar = [&](float value) { return b.constant(testing::floats({}, {value})); };
   const auto zero = [&] {
     Tensor tensor = make_tensor(DataType::u8, {});
     writable<uint8_t>(tensor)[0] = 128;
@@ -72,14 +72,14 @@ TEST(Pieces, ScalesGoWithTheirNode) {
   EXPECT_FALSE(pieces.pieces[0].quantum || pieces.pieces[1].quantum);  // the reference has no levels
   EXPECT_EQ(pieces.inputs, (std::vector<std::string>{"x", "Relu_3_out"}));
   // x's pair, and the ReLU's twice: behind the first node and before the second.
-  EXPECT_EQ(::testing::count_ops(pieces.graph, "QuantizeLinear"), 3U);
+  EXPECT_EQ(testing::count_ops(pieces.graph, "QuantizeLinear"), 3U);
 }
 
 // A quantized file is its own reference: a node that ends in levels answers what they are read as.
 TEST(Pieces, OfALevelsReferenceSayItsQuantum) {
   GraphBuilder b;
   const ValueId x = b.input({-1, 4, 6, 6});
-  const ValueId scale = b.constant(::testing::floats({}, {0.05F}));
+  const ValueId scale = b.constant(testing::floats({}, {0.05F}));
   const ValueId zero = b.constant(make_tensor(DataType::u8, {}));
   const ValueId made = b.node("Relu", {b.conv(x, 4, 4, 3)});
   const ValueId read = b.node("DequantizeLinear", {b.node("QuantizeLinear", {made, scale, zero}), scale, zero});

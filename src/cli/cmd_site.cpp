@@ -36,7 +36,7 @@ class SiteCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "stores to publish, together")->type_name("STORE")->required();
+    app.add_option("store", stores_, "Stores to publish, together")->type_name("STORE")->required();
     app.add_option("-o,--output", output_, "Write the pages to the folder DIR: new, empty, or a site to replace")
         ->type_name("DIR")
         ->required();

@@ -207,6 +207,8 @@ void resize(ShapeContext& context) {
   }
   const auto scales = resize_scales(context);
   const auto sizes = resize_sizes(context, axes);
+  const bool is_scaled = scales ? !scales->empty() : context.has_input(context.node().op == "Upsample" || context.opset() < 11 ? 1 : 2);
+  if (!is_scaled && !context.has_input(3)) context.fail("it has neither scales nor sizes");
   Dims out = *x;
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = axes[i];

@@ -21,7 +21,8 @@ constexpr uint32_t not_loaded = UINT32_MAX;
 
 // Of a failed query, as a Scenario's run ends: what else an engine refuses or misses once it runs is a fault of its own.
 ErrorKind kind_of(const Error& error) {
-  const bool told = error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::device_lost;
+  const bool told =
+      error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::device_lost || error.kind() == ErrorKind::refused;
   return told ? error.kind() : ErrorKind::internal;
 }
 

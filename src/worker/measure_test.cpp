@@ -126,7 +126,7 @@ TEST_F(MeasureTest, AContenderMeasuresItsTurnsAndNothingElse) {
   EXPECT_THAT(window_names(record), ElementsAre("idle", "load", "check", "warm_up", "turns")) << "none that energy could be told of";
   ASSERT_EQ(meeting_.gave.size(), 3U);
   for (const nlohmann::json& gave : meeting_.gave) EXPECT_DOUBLE_EQ(gave.at("items_per_s").get<double>(), 500);
-  EXPECT_TRUE(meeting_.told.at("answers").empty()) << "null computes nothing that could be compared";
+  EXPECT_TRUE(meeting_.told.at("answers").at("outputs").empty()) << "null computes nothing that could be compared";
   EXPECT_EQ(record.timings.size(), 100U) << "of two turns of 100 ms; the first one was to get going";
   EXPECT_EQ(std::get<int64_t>(record.facts.at("duel.turns")), 2);
   EXPECT_EQ(std::get<int64_t>(record.facts.at("duel.left_out")), 10) << "the first tenth of each";

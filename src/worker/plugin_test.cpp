@@ -116,7 +116,7 @@ TEST(Plugin, DefectsOfAnEntry) {
 
 TEST(Plugin, AbsentBackendsSayWhy) {
   const PluginFolder folder;
-  EXPECT_THAT(refusal([] { open_plugin("tensorflow"); }), HasSubstr("graph mode"));
+  EXPECT_THAT(refusal([] { open_plugin("tensorrt"); }), HasSubstr("ONNX Runtime has a provider for it"));
   const auto is_absent = [](const std::string& name) {
     const auto rows = absent_backends();
     return std::any_of(rows.begin(), rows.end(), [&](const AbsentBackend& row) { return row.name == name; });

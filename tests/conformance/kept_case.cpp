@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 
 namespace deepgap::conformance {
 namespace {
@@ -52,6 +53,8 @@ void keep_running_model(const Model& model, const std::string& precision, int th
 
 void keep_running_inputs(const std::vector<Tensor>& inputs) {
   if (kept_in.empty()) return;
+  static std::mutex one_at_a_time;  // two sessions may run at once, and the files have the same names
+  const std::lock_guard lock(one_at_a_time);
   const KeptCase running{running_folder(), {}, 1};
   for (size_t i = 0; i < inputs.size(); ++i) write_tensor_proto(running.input(i), inputs[i], fmt::format("input_{}", i));
 }

@@ -15,8 +15,8 @@ expect() {  # LIBRARY PATTERN
   grep -qE -- "^  onnxruntime +.*$2" "$folder/listing" || { echo "'$2' is not said of $1:"; cat "$folder/listing"; status=1; }
 }
 expect "$3" 'is ONNX Runtime 1\.2\.3, needed is 1\.[0-9]+ or newer$'
-expect "$4" 'is no ONNX Runtime: .*undefined symbol: OrtGetApiBase$'
-expect "$5" 'is no ONNX Runtime: it has no interface table$'
+expect "$4" 'is not ONNX Runtime: .*undefined symbol: OrtGetApiBase$'
+expect "$5" 'is not ONNX Runtime: it has no interface table$'
 expect "$folder/text.so" 'ONNX Runtime does not load: .*invalid ELF header$'
 expect "$folder/nowhere" 'no libonnxruntime.so at DEEPGAP_ONNXRUNTIME=.*nowhere$'
 

@@ -44,7 +44,6 @@ TEST(TorchSettings, OperatorsAndDevicesAreNamed) {
   EXPECT_EQ(refusal(elsewhere, gpu), "libtorch: device cuda:7 is not here");
   EXPECT_NE(refusal({.inputs = InputPlace::ready, .samples_change = true}, gpu).find("inputs=host"), std::string::npos);
   EXPECT_EQ(refusal({.inputs = InputPlace::ready, .samples_change = true}, cpu), "") << "it is the same memory";
-  EXPECT_NE(refusal({.task = "juggle"}, cpu).find("only infer and train"), std::string::npos);
 }
 
 TEST(TorchSettings, WhatIsNoTrainingIsNamed) {

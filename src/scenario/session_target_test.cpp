@@ -166,7 +166,7 @@ TEST_F(SessionTargetTest, AFailureIsToldInTheEnginesWords) {
   EXPECT_THROW(submit(2, {0}), Error);
 }
 
-TEST_F(SessionTargetTest, AFailureIsInternalUnlessItWasTheMemoryOrTheDevice) {
+TEST_F(SessionTargetTest, AFailureIsInternalUnlessItWasTheMemoryTheDeviceOrTheRequest) {
   load({0});
   submit(1, {0});
   const auto told = [&](ErrorKind kind) {
@@ -181,7 +181,7 @@ TEST_F(SessionTargetTest, AFailureIsInternalUnlessItWasTheMemoryOrTheDevice) {
   };
   EXPECT_EQ(told(ErrorKind::out_of_memory), ErrorKind::out_of_memory);
   EXPECT_EQ(told(ErrorKind::device_lost), ErrorKind::device_lost);
-  EXPECT_EQ(told(ErrorKind::refused), ErrorKind::internal);
+  EXPECT_EQ(told(ErrorKind::refused), ErrorKind::refused);
 }
 
 // The completion that is running when it is replaced has ended when on_completion() returns.

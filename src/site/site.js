@@ -237,11 +237,9 @@ const deepgapSite = (() => {
 
   const back = () => {
     const {p, ...rest} = state;
-    if (history.length > 1 && came) history.back();
-    else { state = rest; location.hash = new URLSearchParams(rest).toString(); }
+    state = rest;
+    location.hash = new URLSearchParams(rest).toString();
   };
-  let came = false;
-  addEventListener("hashchange", () => { came = true; });
   const showPoint = async id => {
     const i = places.get(id);
     list.hidden = true;

@@ -37,7 +37,7 @@ def test_the_notebook_runs_in_a_kernel_and_shows_what_it_keeps(tmp_path):
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not in .venv; ./check --full installs it")
     pytest.importorskip("ipykernel", reason="ipykernel is not in .venv; ./check --full installs it")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=600, startup_timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     run = json.loads(nbformat.writes(notebook))
     assert shown(cell for cell in run["cells"] if cell["cell_type"] == "code") == shown(code_cells())
     assert all(cell["outputs"] for cell in code_cells())
@@ -63,5 +63,5 @@ except KeyboardInterrupt as stopped:
     print(type(stopped).__name__, stopped.results.interrupted, [row["outcome"] for row in stopped.results.records][:1])
 """
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=600, startup_timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert notebook.cells[0].outputs[0].text == "Interrupted True ['ok']\n"

@@ -17,7 +17,6 @@
     await until("the table", () => document.querySelector("#explore .rows") || document.querySelector("#explore [role=alert]"));
     outcome.first = count();
     outcome.width = innerWidth;
-    outcome.overflow = overflow();
     outcome.background = getComputedStyle(document.body).backgroundColor;
     outcome.elements = document.querySelectorAll("#explore img, #explore script, #explore b b").length;
     outcome.charted = document.querySelectorAll("#explore svg.chart .mark").length;
@@ -25,6 +24,7 @@
     if (location.hash.startsWith("#p=")) {
       await until("the environment", () => [...document.querySelectorAll(".detail h3")].some(head => head.textContent === "Environment") || document.querySelector(".detail [role=alert]"));
       outcome.detail = document.querySelector(".detail").innerText;
+      outcome.overflow = overflow();
       press(document.body, "Escape");
       await until("the list", () => document.querySelector(".detail").hidden);
     } else if (!location.hash) {
@@ -35,7 +35,7 @@
       const head = [...document.querySelectorAll(".heads button")].find(button => button.textContent === "batch");
       head.click();
       outcome.descending = rows().map(row => row.innerText);
-      outcome.sort = head.parentNode.getAttribute("aria-sort");
+      outcome.sort = document.querySelector(".heads [aria-sort]")?.getAttribute("aria-sort");
       [...document.querySelectorAll(".heads button")].find(button => button.textContent === "batch").click();
       outcome.ascending = rows().map(row => row.innerText);
       const box = document.querySelector(".rows");
@@ -57,6 +57,8 @@
       document.querySelector("svg.chart").dispatchEvent(new PointerEvent("pointermove", {clientX: mark.x + mark.width / 2, clientY: mark.y + mark.height / 2, bubbles: true}));
       outcome.tip = document.querySelector(".tip").textContent;
     }
+    await pause(100);  // the list is laid out
+    outcome.overflow = Math.max(outcome.overflow || 0, overflow());
     outcome.rows = rows().length;
     outcome.loaded = performance.getEntriesByType("resource").map(entry => entry.name).filter(name => !name.startsWith("file:") && !name.startsWith("data:"));
   } catch (error) {

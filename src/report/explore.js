@@ -35,6 +35,7 @@ const deepgap = (() => {
     const good = values.filter(value => Number.isFinite(value) && (!log || value > 0));
     let least = good.reduce((a, b) => Math.min(a, b), Infinity), most = good.reduce((a, b) => Math.max(a, b), -Infinity);
     if (!good.length) [least, most] = log ? [1, 10] : [0, 1];
+    if (most - least <= Math.abs(most) * 1e-9) least = most;  // ticks closer than a number can tell apart would never end
     let ticks = [];
     if (log) {
       if (least === most) [least, most] = [least / 2, most * 2];

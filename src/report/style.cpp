@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view sheet = R"css(
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;scroll-behavior:smooth}
-body{margin:0;background:var(--page);color:var(--ink);font:17px/1.55 Charter,"Bitstream Charter","Sitka Text",Cambria,Georgia,serif}
+body{margin:0;overflow-wrap:break-word;background:var(--page);color:var(--ink);font:17px/1.55 Charter,"Bitstream Charter","Sitka Text",Cambria,Georgia,serif}
 main,header,footer{max-width:1240px;margin:0 auto;padding:0 24px}
 header{padding-top:52px}
 h1{font-size:36px;line-height:1.15;letter-spacing:-.01em;margin:0 0 14px;font-weight:600;overflow-wrap:anywhere}

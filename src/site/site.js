@@ -69,6 +69,7 @@ const deepgapSite = (() => {
     }
     const hash = new URLSearchParams(state).toString();
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+    listHash = location.hash;
     refresh();
   };
 
@@ -123,6 +124,7 @@ const deepgapSite = (() => {
     if (state.p) return showPoint(state.p);
     detail.hidden = true;
     list.hidden = false;
+    listHash = location.hash;
     refresh();
   };
   const refresh = () => {
@@ -235,11 +237,8 @@ const deepgapSite = (() => {
     addTools(figure, (axis, to) => writeState({[`${axis}s`]: to}));
   };
 
-  const back = () => {
-    const {p, ...rest} = state;
-    state = rest;
-    location.hash = new URLSearchParams(rest).toString();
-  };
+  let listHash = "";  // of the list that was last shown, so that a reader finds the same filters again
+  const back = () => { location.hash = listHash; };
   const showPoint = async id => {
     const i = places.get(id);
     list.hidden = true;

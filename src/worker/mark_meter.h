@@ -28,7 +28,8 @@ class MarkMeter final : public ForwardingTarget {
   // By the names of marked_parts: means over the queries that had both marks; none where the engine sets none.
   std::map<std::string, Estimate> estimates() const;
   // The same of single queries, a Series for each part that any of them has: the times are the ends of those `timings` whose query has the
-  // part, in their order. A query that was completed in several batches has the longest of them.
+  // part, in their order. Only for queries whose numbers are not used again: those of MLPerf runs and of time slices are. A query that was
+  // completed in several batches has the longest of them.
   std::vector<Series> series(std::span<const Timing> timings) const;
   void restart();  // forgets what came before
 

@@ -192,8 +192,6 @@ class MlperfDrive final : public Drive {
     judge_accuracy(filling.run, filling.watcher->accuracy(), measured);
     finish_logs(filling.logs, verdict ? &*verdict : nullptr, context.order.mlperf_log, measured);
     measured.estimates.merge(filling.meter.estimates());
-    const std::vector<Series> marks = filling.meter.series(measured.timings);
-    measured.series.insert(measured.series.end(), marks.begin(), marks.end());
     keep_dispatch(context.dispatcher, dispatch_, measured);
     filling_.reset();
     return measured;

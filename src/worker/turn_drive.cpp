@@ -132,8 +132,6 @@ Measured TurnDrive::measured(const DriveContext& context) {
   measured.series = {std::move(turned.throughput), std::move(turned.pairs)};
   measured.timings_dropped = turned.log.dropped();
   measured.timings = turned.log.take();
-  const std::vector<Series> marks = turned.meter.series(measured.timings);
-  measured.series.insert(measured.series.end(), marks.begin(), marks.end());
   turned_.reset();
   return measured;
 }

@@ -4,6 +4,7 @@ Usage: build_site_test.py
 """
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -52,6 +53,14 @@ class SiteTest(unittest.TestCase):
         self.write("b/index.html", '<h1 id="x">b</h1>')
         self.assertEqual(list(build_site.broken(self.root)), ["index.html: b/#none: no such heading", "index.html: none/ does not exist",
                                                         "index.html: loads https://example.com/a.png"])
+
+    def test_the_menu_has_every_page_but_lab_notes(self):
+        docs = build_site.ROOT / "docs"
+        pages = {str(path.relative_to(docs).with_suffix(".md")) for path in docs.rglob("*") if path.suffix in (".md", build_site.NOTEBOOK)}
+        menu = set(re.findall(r'= "([^"]+\.md)" }', (build_site.ROOT / "tools/site.toml").read_text()))
+        self.assertEqual(menu - pages, set(), "pages that do not exist")
+        missing = {page for page in pages - menu if not page.startswith("results/lab-notes/")}
+        self.assertEqual(missing, set())
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
   python3 site_test.py build/bin/deepgap
 """
-import html
 import json
 import os
 import pathlib
@@ -13,13 +12,11 @@ import subprocess
 import sys
 import unittest
 
-from store_case import PROGRAM, TINY, StoreCase
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ACTIONS = pathlib.Path(__file__).with_name("site_browser.js")
+from browser_case import CHROMIUM, NO_BROWSER, BrowserCase
+from store_case import PROGRAM, TINY
 
 
-class SiteTest(StoreCase):
+class SiteTest(BrowserCase):
     flags = [*TINY, "--axis", "null.clock=virtual", "--warmup", "1", "-n", "20"]
 
     def setUp(self):
@@ -117,36 +114,14 @@ class SiteTest(StoreCase):
 
     # In a browser
 
-    def act(self, fragment="", width=1280, dark=False):
-        """What site_browser.js found on the page."""
-        page = pathlib.Path(self.site, "index.html")
-        tried = page.with_name("tried.html")
-        tried.write_text(page.read_text().replace("</body>", '<script src="actions.js"></script></body>'))
-        shutil.copyfile(ACTIONS, page.with_name("actions.js"))
-        address = tried.as_uri() + fragment
-        narrow = ["--allow-file-access-from-files"] if width < 500 else []
-        if narrow:  # no window is narrower than that, but a frame is
-            frame = page.with_name("frame.html")
-            frame.write_text(f'<iframe id="f" src="{html.escape(address)}" style="width:{width}px;height:900px;border:0"></iframe><script>setInterval(() => {{'
-                             'const found = f.contentDocument.getElementById("outcome"); if (found && !document.getElementById("outcome")) '
-                             'document.body.append(document.importNode(found, true)); }, 50)</script>')
-            address = frame.as_uri()
-        done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={max(width, 500)},900", "--virtual-time-budget=30000", *narrow,
-                               f"--user-data-dir={self.dir}/chromium", "--host-resolver-rules=MAP * ~NOTFOUND",
-                               *(["--blink-settings=preferredColorScheme=0"] if dark else []), "--dump-dom", address],
-                              capture_output=True, text=True, timeout=300)
-        found = re.search(r'<pre id="outcome">(.*?)</pre>', done.stdout, re.DOTALL)
-        self.assertIsNotNone(found, done.stderr[-2000:])
-        outcome = json.loads(html.unescape(found.group(1)))
-        self.assertNotIn("error", outcome)
-        self.assertEqual(outcome["width"], width)
-        self.assertEqual(outcome["loaded"], [], "nothing comes from elsewhere")
-        self.assertEqual(outcome["overflow"], 0, "no page scrolls sideways")
+    actions = "site_browser.js"
+
+    def act(self, *given, **options):
+        outcome = super().act(pathlib.Path(self.site, "index.html"), *given, **options)
         self.assertEqual(outcome["elements"], 0, "texts are texts")
         return outcome
 
-    @unittest.skipUnless(CHROMIUM, "chromium is not installed")
-    @unittest.skipUnless(os.environ.get("DEEPGAP_LONG_TESTS"), "a browser is driven by ./check --full alone")
+    @unittest.skipUnless(CHROMIUM, NO_BROWSER)
     def test_a_reader_filters_sorts_and_follows_links(self):
         self.measure("--batch", "1,2,4")
         with sqlite3.connect(self.store) as database:

@@ -1,7 +1,7 @@
 // How the questions to a server are asked over HTTP.
-#include "backends/kserve/http.h"
+#include "backends/http/http.h"
+#include "backends/http/redaction.h"
 #include "backends/kserve/questions.h"
-#include "backends/kserve/redaction.h"
 
 #include <deepgap/error.h>
 

@@ -1,7 +1,7 @@
 #include "backends/kserve/http_session.h"
 
+#include "backends/http/http_connections.h"
 #include "backends/kserve/answer.h"
-#include "backends/kserve/http_connections.h"
 #include "backends/kserve/remote_session.h"
 #include "backends/kserve/request_body.h"
 

@@ -1,7 +1,7 @@
 #include "backends/kserve/kserve_backend.h"
 
+#include "backends/http/http.h"
 #include "backends/kserve/grpc_protocol.h"
-#include "backends/kserve/http.h"
 #include "backends/kserve/http_session.h"
 #include "base/text.h"
 

@@ -1,5 +1,5 @@
 // A server's metrics: their text, a window of readings, and how they are read beside a Session.
-#include "backends/kserve/metrics.h"
+#include "backends/http/metrics.h"
 
 #include "backends/kserve/by_http.h"
 #include "base/clocks.h"
@@ -27,6 +27,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
+
+constexpr Nanoseconds patience = 10'000'000'000;
 
 TEST(KserveMetrics, ReadsTheServersGpuMetricsAtBothEndsOfAWindow) {
   std::atomic<int> asked{0};
@@ -65,7 +67,7 @@ TEST(KserveMetrics, ReadsTheServersGpuMetricsInAWindowToo) {
                          .content_type = "text/plain"};
   }};
   const auto clock = make_real_clock();
-  MetricsReader reader(metrics.url() + "/metrics", {}, *clock, "double", std::chrono::milliseconds(1));
+  MetricsReader reader({metrics.url() + "/metrics", "", ""}, patience, *clock, "double", std::chrono::milliseconds(1));
   while (asked < 6) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const auto counts = reader.take();
   EXPECT_GE(counts.at("server.gpu_readings"), 5);
@@ -128,7 +130,7 @@ TEST(KserveMetrics, AReadingThatComesLateIsNotOfTheNextWindow) {
                          .content_type = "text/plain"};
   }};
   HeldClock clock;
-  MetricsReader reader(metrics.url(), {}, clock, "double", std::chrono::milliseconds(1));
+  MetricsReader reader({metrics.url(), "", ""}, patience, clock, "double", std::chrono::milliseconds(1));
   clock.wait_until_held(1);  // 200 J, of the thread
   const auto first = reader.take();
   clock.let_pass(1);

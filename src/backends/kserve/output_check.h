@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/common/port.h"
-#include "backends/kserve/fault.h"
+#include "backends/http/fault.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 // is asked is a protocol's own.
 #pragma once
 
-#include "backends/kserve/fault.h"
+#include "backends/http/fault.h"
 #include "backends/kserve/served_model.h"
 
 #include <chrono>

@@ -32,7 +32,10 @@ RemoteSession::RemoteSession(const KserveSettings& settings, const Model& model,
 
 void RemoteSession::begin_counting(const ServedModel& served) {
   if (served.has_statistics) statistics_ = ask_for_statistics();
-  if (!settings_.metrics.empty()) metrics_.emplace(settings_.metrics, settings_, clock_, served.name.name);
+  if (!settings_.metrics.empty()) {
+    // Without the token: another port may be another service.
+    metrics_.emplace(ServerAddress{settings_.metrics, "", settings_.ca_file}, settings_.timeout, clock_, served.name.name);
+  }
 }
 
 void RemoteSession::enqueue(int index, std::span<const uint32_t> samples, uint64_t tag) {

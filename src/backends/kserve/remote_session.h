@@ -3,12 +3,12 @@
 #pragma once
 
 #include "backends/common/port.h"
-#include "backends/kserve/fault.h"
-#include "backends/kserve/metrics.h"
+#include "backends/http/fault.h"
+#include "backends/http/metrics.h"
+#include "backends/http/tally.h"
 #include "backends/kserve/served_model.h"
 #include "backends/kserve/settings.h"
 #include "backends/kserve/statistics.h"
-#include "backends/kserve/tally.h"
 
 #include <deepgap/backend.h>
 #include <deepgap/series_source.h>

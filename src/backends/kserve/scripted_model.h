@@ -2,7 +2,7 @@
 // requests that it wants to answer otherwise.
 #pragma once
 
-#include "backends/kserve/scripted_server.h"
+#include "backends/http/scripted_server.h"
 
 #include <nlohmann/json.hpp>
 

@@ -6,12 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-
 namespace deepgap {
 namespace {
 
@@ -62,20 +56,6 @@ OptionTable<KserveSettings> make_table() {
   return table;
 }
 
-std::string read_named(const char* option, const std::string& path) {
-  std::ifstream file(path);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) throw Error(ErrorKind::usage, fmt::format("kserve: {}={} cannot be read", option, path));
-  return text;
-}
-
-bool is_this_machine(const std::string& host) {
-  const auto is = [&](std::string_view name) {
-    return host.starts_with(name) && (host.size() == name.size() || host[name.size()] == ':' || host[name.size()] == '/');
-  };
-  return is("127.0.0.1") || is("localhost") || is("[::1]");
-}
-
 }  // namespace
 
 const OptionTable<KserveSettings>& kserve_options() {
@@ -84,24 +64,7 @@ const OptionTable<KserveSettings>& kserve_options() {
 }
 
 ServerAddress server_address(const DeviceId& device, const KserveSettings& settings) {
-  ServerAddress address{device.kind + "://" + device.host, "", settings.ca_file};
-  if (!settings.ca_file.empty()) read_named("ca_file", settings.ca_file);  // a missing one would be told with the first connection
-  const char* variable = std::getenv(token_variable);
-  if (!settings.token_file.empty()) {
-    address.token = trim(read_named("token_file", settings.token_file));
-  } else if (variable != nullptr) {
-    address.token = trim(variable);
-  }
-  const std::string from = settings.token_file.empty() ? std::string(token_variable) : "token_file=" + settings.token_file;
-  const auto is_visible = [](char c) { return std::isgraph(static_cast<unsigned char>(c)) != 0; };
-  if (!std::all_of(address.token.begin(), address.token.end(), is_visible))
-    throw Error(ErrorKind::usage, fmt::format("kserve: {} holds no token: a token is one word", from));
-  if (!settings.token_file.empty() && address.token.empty()) throw Error(ErrorKind::usage, fmt::format("kserve: {} is empty", from));
-  const bool open = device.kind == "http" || device.kind == "grpc";
-  if (!address.token.empty() && open && !is_this_machine(device.host))
-    throw Error(ErrorKind::usage,
-                fmt::format("kserve: the token of {} would travel unencrypted to {}: use {}s://", from, device.host, device.kind));
-  return address;
+  return server_address(device, {"kserve", token_variable, settings.token_file, settings.ca_file});
 }
 
 }  // namespace deepgap

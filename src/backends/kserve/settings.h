@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/common/option_table.h"
+#include "backends/http/server_address.h"
 
 #include <deepgap/clock.h>
 #include <deepgap/point.h>
@@ -22,13 +23,7 @@ struct KserveSettings {
 };
 const OptionTable<KserveSettings>& kserve_options();
 
-// A server as requests to it are made: "http://host:8000/prefix", and the bearer token, which is never told to anybody else.
-struct ServerAddress {
-  std::string base;
-  std::string token;
-  std::string ca_file;
-};
-// Throws Error{usage} for a token that cannot be read, is no single word, or would travel unencrypted to another machine.
+// Throws as http/server_address.h says.
 ServerAddress server_address(const DeviceId& device, const KserveSettings& settings);
 
 }  // namespace deepgap

@@ -2,8 +2,8 @@
 // no service configuration is taken from DNS, certificates and names are verified, nothing is retried.
 #pragma once
 
-#include "backends/kserve/fault.h"
-#include "backends/kserve/redaction.h"
+#include "backends/http/fault.h"
+#include "backends/http/redaction.h"
 #include "backends/kserve/settings.h"
 
 #include <google/protobuf/message_lite.h>

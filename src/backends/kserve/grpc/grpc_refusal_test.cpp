@@ -1,6 +1,6 @@
 // Servers that are none, or not the right ones, and what is not sent to them: over gRPC.
+#include "backends/http/scripted_server.h"
 #include "backends/kserve/grpc/by_grpc.h"
-#include "backends/kserve/scripted_server.h"
 #include "base/temporary_folder.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // The kserve backend over gRPC against a scripted server: what it asks, and what it answers with. What is the same by every protocol is in
 // served_tests.h.
+#include "backends/http/scripted_server.h"
 #include "backends/kserve/grpc/by_grpc.h"
-#include "backends/kserve/scripted_server.h"
 #include "backends/kserve/served_tests.h"
 #include "base/temporary_folder.h"
 

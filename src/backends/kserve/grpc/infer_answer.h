@@ -3,7 +3,7 @@
 
 #include "backends/common/port.h"
 #include "backends/common/slot_buffer.h"
-#include "backends/kserve/fault.h"
+#include "backends/http/fault.h"
 
 #include <deepgap/tensor.h>
 

@@ -2,7 +2,7 @@
 // happened to a connection; so a server that uses its very words is taken for it.
 #pragma once
 
-#include "backends/kserve/fault.h"
+#include "backends/http/fault.h"
 
 #include <deepgap/clock.h>
 

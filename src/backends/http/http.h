@@ -1,4 +1,4 @@
-// libcurl, as this plug-in uses it: HTTP/1.1 over kept connections, to the server that the user named and nowhere else. No redirect is
+// libcurl, as plug-ins use it: HTTP/1.1 over kept connections, to the server that the user named and nowhere else. No redirect is
 // followed, no proxy of the environment is used, certificates and names are verified, nothing is retried.
 //
 // libcurl was chosen over a client of our own (docs/results/lab-notes/kserve-client.md): its parser and its TLS are well kept, and it costs
@@ -6,12 +6,15 @@
 // as a Fault.
 #pragma once
 
-#include "backends/kserve/fault.h"
-#include "backends/kserve/settings.h"
+#include "backends/http/fault.h"
+#include "backends/http/server_address.h"
+
+#include <deepgap/clock.h>
 
 #include <curl/curl.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -55,15 +58,20 @@ class HttpRequest {
   // '/'.
   void get(const std::string& path, Nanoseconds timeout);
   void post(const std::string& path, std::string_view body, std::optional<size_t> json_bytes, Nanoseconds timeout);
+  // From then on the pieces of an answer of status 200 and this type of content go to `piece`, as they come, and not into body(). Where it
+  // returns false, the request ends at once; fault() then says what `piece` has to say.
+  using Piece = std::function<bool(std::string_view)>;
+  void stream(const std::string& content_type, Piece piece);
   // Sends it and waits.
   std::optional<Fault> perform();
 
   CURL* handle() const { return easy_.get(); }
-  // What libcurl's result means; nullopt: an answer of status 200.
+  // What libcurl's result means; nullopt: an answer of status 200, or one that the receiver of a stream ended.
   std::optional<Fault> fault(CURLcode code) const;
   const AnswerBody& body() const { return body_; }
   long status() const;
   std::string content_type() const { return content_type_; }
+  std::string server() const { return server_; }  // as it calls itself; empty: it does not
   // When its first byte was about to be sent, by the clock; 0: none was, or there is no clock.
   Nanoseconds sent_at() const { return sent_at_; }
   struct Traffic {
@@ -92,7 +100,10 @@ class HttpRequest {
   bool headers_made_ = false;
   std::optional<std::string> path_;
   AnswerBody body_;
-  std::string content_type_;
+  std::string content_type_, server_, retry_after_;
+  std::string stream_type_;  // of content that goes to piece_
+  Piece piece_;
+  bool streams_ = false, stream_ended_ = false;
   bool too_large_ = false;
   int begun_ = 0;  // times that it was sent
   size_t body_sent_ = 0;

@@ -1,4 +1,4 @@
-#include "backends/kserve/tally.h"
+#include "backends/http/tally.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,5 @@
-// What a text of Prometheus metrics tells, by Triton's names (docs.nvidia.com, Triton Inference Server, Metrics). Pure functions.
+// What a text of Prometheus metrics tells, by the names of Triton (docs.nvidia.com, Triton Inference Server, Metrics), vLLM, llama.cpp,
+// SGLang and Text Generation Inference. Pure functions.
 #pragma once
 
 #include <map>

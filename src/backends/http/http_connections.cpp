@@ -1,4 +1,4 @@
-#include "backends/kserve/http_connections.h"
+#include "backends/http/http_connections.h"
 
 #include <deepgap/error.h>
 

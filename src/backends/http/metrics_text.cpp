@@ -1,4 +1,4 @@
-#include "backends/kserve/metrics_text.h"
+#include "backends/http/metrics_text.h"
 
 #include "base/text.h"
 
@@ -20,7 +20,7 @@ struct Known {
   Of of;
 };
 // Names and units are those of the probes that read this machine, where they read the same.
-constexpr std::array<Known, 10> known_metrics{{{"nv_gpu_power_usage", "power", "W", false, Of::gpu},
+constexpr std::array<Known, 36> known_metrics{{{"nv_gpu_power_usage", "power", "W", false, Of::gpu},
                                                {"nv_energy_consumption", "energy", "J", true, Of::gpu},
                                                {"nv_gpu_utilization", "utilization", "1", false, Of::gpu},
                                                {"nv_gpu_memory_used_bytes", "memory_used", "bytes", false, Of::gpu},
@@ -29,7 +29,33 @@ constexpr std::array<Known, 10> known_metrics{{{"nv_gpu_power_usage", "power", "
                                                {"nv_inference_pending_request_count", "pending_requests", "1", false, Of::model},
                                                {"nv_inference_request_success", "requests", "1", true, Of::model},
                                                {"nv_inference_request_failure", "failed_requests", "1", true, Of::model},
-                                               {"nv_inference_exec_count", "runs", "1", true, Of::model}}};
+                                               {"nv_inference_exec_count", "runs", "1", true, Of::model},
+                                               {"vllm:num_requests_running", "running_requests", "1", false, Of::server},
+                                               {"vllm:num_requests_waiting", "pending_requests", "1", false, Of::server},
+                                               {"vllm:kv_cache_usage_perc", "kv_cache_usage", "1", false, Of::server},
+                                               {"vllm:gpu_cache_usage_perc", "kv_cache_usage", "1", false, Of::server},
+                                               {"vllm:prefix_cache_hits_total", "cached_tokens", "1", true, Of::server},
+                                               {"vllm:prefix_cache_queries_total", "cache_queried_tokens", "1", true, Of::server},
+                                               {"vllm:prompt_tokens_total", "prompt_tokens", "1", true, Of::server},
+                                               {"vllm:generation_tokens_total", "generated_tokens", "1", true, Of::server},
+                                               {"vllm:num_preemptions_total", "preemptions", "1", true, Of::server},
+                                               {"llamacpp:requests_processing", "running_requests", "1", false, Of::server},
+                                               {"llamacpp:requests_deferred", "pending_requests", "1", false, Of::server},
+                                               {"llamacpp:kv_cache_usage_ratio", "kv_cache_usage", "1", false, Of::server},
+                                               {"llamacpp:prompt_tokens_total", "prompt_tokens", "1", true, Of::server},
+                                               {"llamacpp:tokens_predicted_total", "generated_tokens", "1", true, Of::server},
+                                               {"llamacpp:n_busy_slots_per_decode", "batch", "1", false, Of::server},
+                                               {"sglang:num_running_reqs", "running_requests", "1", false, Of::server},
+                                               {"sglang:num_queue_reqs", "pending_requests", "1", false, Of::server},
+                                               {"sglang:token_usage", "kv_cache_usage", "1", false, Of::server},
+                                               {"sglang:cache_hit_rate", "cache_hit_rate", "1", false, Of::server},
+                                               {"sglang:prompt_tokens_total", "prompt_tokens", "1", true, Of::server},
+                                               {"sglang:generation_tokens_total", "generated_tokens", "1", true, Of::server},
+                                               {"tgi_queue_size", "pending_requests", "1", false, Of::server},
+                                               {"tgi_batch_current_size", "batch", "1", false, Of::server},
+                                               {"tgi_request_count", "requests", "1", true, Of::server},
+                                               {"tgi_request_input_length_sum", "prompt_tokens", "1", true, Of::server},
+                                               {"tgi_request_generated_tokens_sum", "generated_tokens", "1", true, Of::server}}};
 
 struct Line {
   std::string_view name, labels;

@@ -1,4 +1,4 @@
-#include "backends/kserve/redaction.h"
+#include "backends/http/redaction.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "backends/kserve/http.h"
+#include "backends/http/http.h"
 
 #include "base/text.h"
 
@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -122,7 +123,8 @@ HttpRequest::HttpRequest(const ServerAddress& address, size_t limit, const Clock
 void HttpRequest::prepare(const std::string& path, Nanoseconds timeout) {
   body_.clear();
   content_type_.clear();
-  too_large_ = false;
+  retry_after_.clear();
+  streams_ = stream_ended_ = too_large_ = false;
   begun_ = 0;
   sent_at_ = 0;
   message_[0] = '\0';
@@ -160,6 +162,11 @@ void HttpRequest::post(const std::string& path, std::string_view body, std::opti
   headers_made_ = true;
 }
 
+void HttpRequest::stream(const std::string& content_type, Piece piece) {
+  stream_type_ = content_type;
+  piece_ = std::move(piece);
+}
+
 std::optional<Fault> HttpRequest::perform() { return fault(curl_easy_perform(easy_.get())); }
 
 size_t HttpRequest::on_header(char* data, size_t size, size_t count, void* self) {
@@ -171,6 +178,8 @@ size_t HttpRequest::on_header(char* data, size_t size, size_t count, void* self)
     return colon == name.size() && std::equal(name.begin(), name.end(), line.begin(), [](char a, char b) { return (a | 32) == (b | 32); });
   };
   if (is("Content-Type")) request.content_type_ = trim(line.substr(colon + 1));
+  if (is("Server")) request.server_ = trim(line.substr(colon + 1));
+  if (is("Retry-After")) request.retry_after_ = trim(line.substr(colon + 1));
   if (is(length_of_json)) {
     const auto bytes = parse_int(trim(line.substr(colon + 1)));
     if (bytes && *bytes >= 0 && static_cast<size_t>(*bytes) <= request.body_.limit())
@@ -182,6 +191,13 @@ size_t HttpRequest::on_header(char* data, size_t size, size_t count, void* self)
 size_t HttpRequest::on_body(char* data, size_t size, size_t count, void* self) {
   auto& request = *static_cast<HttpRequest*>(self);
   const size_t bytes = size * count;
+  if (request.piece_ && !request.streams_)
+    request.streams_ = request.content_type_.starts_with(request.stream_type_) && request.status() == 200;
+  if (request.streams_) {
+    if (request.piece_({data, bytes})) return bytes;
+    request.stream_ended_ = true;
+    return bytes + 1;
+  }
   if (request.body_.append(reinterpret_cast<const std::byte*>(data), bytes)) return bytes;
   request.too_large_ = true;
   return bytes + 1;  // which ends it
@@ -249,6 +265,7 @@ std::optional<Fault> HttpRequest::fault(CURLcode code) const {
     case CURLE_PARTIAL_FILE:
       return Fault{reset, "the answer broke off"};
     case CURLE_WRITE_ERROR:
+      if (stream_ended_) return std::nullopt;
       if (too_large_) return Fault{answer, fmt::format("an answer of more than {}", format_bytes(static_cast<double>(body_.limit())))};
       break;
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -266,8 +283,10 @@ std::optional<Fault> HttpRequest::fault(CURLcode code) const {
   if (number == 200) return std::nullopt;
   if (number >= 300 && number < 400)
     return Fault{Fault::Kind::status, fmt::format("answered {}, a redirect, which is not followed", number)};
+  std::string words = status_text(number, body_.json(), address_.token);
+  if (!retry_after_.empty()) words += fmt::format(" (Retry-After: {})", short_words(retry_after_, address_.token));
   const bool comes_and_goes = number == 408 || number == 425 || number == 429;  // late, too early, too many
-  return Fault{Fault::Kind::status, status_text(number, body_.json(), address_.token), number >= 400 && number < 500 && !comes_and_goes};
+  return Fault{Fault::Kind::status, std::move(words), number >= 400 && number < 500 && !comes_and_goes};
 }
 
 }  // namespace deepgap

@@ -2,9 +2,8 @@
 // it.
 #pragma once
 
-#include "backends/kserve/http.h"
-#include "backends/kserve/metrics_text.h"
-#include "backends/kserve/settings.h"
+#include "backends/http/http.h"
+#include "backends/http/metrics_text.h"
 
 #include <deepgap/clock.h>
 #include <deepgap/record.h>
@@ -31,9 +30,9 @@ std::vector<Series> series_of(std::span<const std::pair<Nanoseconds, ServerReadi
 // Reads a server's metrics, on a thread of its own beside the asking one.
 class MetricsReader {
  public:
-  // Reads at once. `model`: the one whose requests are told. The clock outlives it. Throws Error{refused} where they are not there: they
-  // were asked for.
-  MetricsReader(const std::string& url, const KserveSettings& settings, const Clock& clock, std::string model,
+  // Reads at once, at the address as it stands. `model`: the one whose requests are told. The clock outlives it. Throws Error{refused}
+  // where they are not there: they were asked for.
+  MetricsReader(ServerAddress address, Nanoseconds timeout, const Clock& clock, std::string model,
                 std::chrono::milliseconds period = std::chrono::seconds(1));
   // Reads, and tells of the window since the last call. Throws as the constructor does. Readings of the thread that fail are left out.
   std::map<std::string, double> take();
@@ -48,7 +47,7 @@ class MetricsReader {
   void read_on(const std::stop_token& stop, std::chrono::milliseconds period);
 
   static constexpr size_t most = 16'000'000;
-  const ServerAddress address_;  // without the token: another port may be another service
+  const ServerAddress address_;
   const Nanoseconds timeout_;
   const Clock& clock_;
   const std::string model_;

@@ -4,7 +4,7 @@
 // bytes leave or an answer counts. Whoever waits for answers waits for descriptor() (Clock::attend). All calls from one thread at a time.
 #pragma once
 
-#include "backends/kserve/http.h"
+#include "backends/http/http.h"
 
 #include <cstddef>
 #include <cstdint>

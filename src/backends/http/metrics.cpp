@@ -1,4 +1,4 @@
-#include "backends/kserve/metrics.h"
+#include "backends/http/metrics.h"
 
 #include <deepgap/error.h>
 
@@ -78,9 +78,9 @@ std::vector<Series> series_of(std::span<const std::pair<Nanoseconds, ServerReadi
   return list;
 }
 
-MetricsReader::MetricsReader(const std::string& url, const KserveSettings& settings, const Clock& clock, std::string model,
+MetricsReader::MetricsReader(ServerAddress address, Nanoseconds timeout, const Clock& clock, std::string model,
                              std::chrono::milliseconds period)
-    : address_{url, "", settings.ca_file}, timeout_(settings.timeout), clock_(clock), model_(std::move(model)), request_(address_, most) {
+    : address_(std::move(address)), timeout_(timeout), clock_(clock), model_(std::move(model)), request_(address_, most) {
   keep(ask(request_));
   thread_ = std::jthread([this, period](const std::stop_token& stop) { read_on(stop, period); });
 }

@@ -1,6 +1,6 @@
-#include "backends/kserve/fault.h"
+#include "backends/http/fault.h"
 
-#include "backends/kserve/redaction.h"
+#include "backends/http/redaction.h"
 #include "base/words.h"
 
 namespace deepgap {

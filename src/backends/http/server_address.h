@@ -1,0 +1,29 @@
+// ServerAddress: a server as requests to it are made, and where the token for it comes from.
+#pragma once
+
+#include <deepgap/point.h>
+
+#include <string>
+
+namespace deepgap {
+
+// "http://host:8000/prefix", and the bearer token, which is sent to nobody else and never kept.
+struct ServerAddress {
+  std::string base;
+  std::string token;
+  std::string ca_file;
+};
+
+// What a user says of access to a server, for the engine that begins the messages.
+struct ServerAccess {
+  std::string engine;
+  std::string token_variable;  // of the environment
+  std::string token_file;      // goes first; empty: the variable
+  std::string ca_file;         // empty: the system's authorities
+};
+
+// Throws Error{usage} for a file that cannot be read, a token that is not a single word, and one that would travel unencrypted to another
+// machine.
+ServerAddress server_address(const DeviceId& device, const ServerAccess& access);
+
+}  // namespace deepgap

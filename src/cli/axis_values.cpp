@@ -4,6 +4,7 @@
 #include "model/zoo/zoo.h"
 #include "plan/study.h"
 #include "plan/usual_names.h"
+#include "stats/latency_bound.h"
 
 #include <sys/stat.h>
 
@@ -56,6 +57,7 @@ std::vector<std::string> axis_values(const std::string& axis, const std::string&
     others.clear();
   };
   const std::vector<std::string> parts = split(text, ',');
+  if (axis == "bound") return join_bounds(parts);
   for (size_t i = 0; i < parts.size();) {
     const size_t count = takes_files(axis) ? parts_of_file(parts, i) : 0;
     if (count == 0) {

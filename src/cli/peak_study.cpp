@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -64,19 +65,26 @@ void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound&
   }
 }
 
+// Of several, the one whose percentile needs the most queries.
+LatencyBound most_demanding(const std::vector<LatencyBound>& bounds) {
+  return *std::max_element(bounds.begin(), bounds.end(), [](const auto& a, const auto& b) { return a.percent < b.percent; });
+}
+
 PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
   if (!grid.tenants.empty()) fail("tests one model at a time: leave out the tenants");
   PeakOrder order;
   order.axis = axis_of(only_value(grid, "scenario", "server"));
-  const LatencyBound bound = parse_latency_bound(only_value(grid, "bound", "p99=15ms"));
+  const std::string bounds_text = only_value(grid, "bound", "p99=15ms");
+  const LatencyBound bound = most_demanding(parse_latency_bounds(bounds_text));
   if (find_axis(grid.axes, order.axis.name) != nullptr)
     fail(fmt::format("chooses {} itself: leave it out; --peak-from sets the start", order.axis.name));
   if (find_axis(grid.axes, "mlperf") != nullptr) fail("does not work for MLPerf runs: leave out --mlperf");
   if (!grid.own_repeats && !grid.place.empty()) grid.repeats = 1;  // those of a file whose grid a flag makes a search
   if (grid.repeats * grid.sweeps > 1) fail("repeats runs where needed: leave out --repeats and --sweeps");
-  order.bound = bound.text;
+  order.bound = bounds_text;
   order.limit_ms = static_cast<double>(bound.limit) / 1e6;
-  order.percentile_id = latency_metric_id(bound.percent);
+  order.percentile_id =
+      bound.metric == "latency" ? latency_metric_id(bound.percent) : fmt::format("{}_p{:g}_ms", bound.metric, bound.percent);
   order.told_by = fewest_queries(bound);
   const bool own_window = grid.stopping.duration.has_value();
   set_loads(order.settings, order.axis, bound, set_window(grid.stopping), flags);

@@ -14,7 +14,7 @@
 namespace deepgap {
 namespace {
 
-const std::vector<std::string> tasks{"infer", "train"};
+const std::vector<std::string> tasks{"infer", "train", "generate"};
 const std::vector<std::string> precisions{"fp32", "tf32", "bf16", "fp16", "int8", "fp8", "mixed"};
 const std::vector<std::string> device_kinds{"cpu", "cuda"};
 
@@ -138,6 +138,7 @@ void set_on_point(Point& point, const std::string& name, const std::string& writ
     point.dataset = not_empty(name, value);
   } else if (name == "backend") {
     point.backend = not_empty(name, value);
+    if (point.backend == "openai") point.task = "generate";  // which is all that it does
   } else if (name == "device") {
     const int processes = point.placement.processes;
     point.placement = parse_placement(value);

@@ -110,7 +110,9 @@ ModelKey model_key(const Point& point) {
 
 DatasetKey dataset_key(const Point& point) {
   const Point known = without_paths(point);
-  const std::string given = option_of(point, "input");  // numbers that inputs hold in every sample
+  std::string given = option_of(point, "input");  // numbers that inputs hold in every sample
+  for (const char* of_prompts : {"prompt_tokens", "output_tokens", "shared_prefix_tokens", "prompt_reuse"})
+    if (const std::string value = option_of(point, of_prompts); !value.empty()) given += fmt::format(" {}={}", of_prompts, value);
   return {given.empty() ? known.dataset : fmt::format("{} with {}", known.dataset, given),
           option_of(point, dataset_hash_option),
           option_of(point, "seed"),

@@ -3,6 +3,7 @@
 #include "base/csv_text.h"
 #include "base/text.h"
 #include "record/marked_parts.h"
+#include "record/token_series.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -90,8 +91,8 @@ std::string telemetry_header() { return "time,device,name,unit,value,counter,win
 std::string telemetry_rows(const Record& record) {
   std::string rows;
   for (const Series& series : record.series) {
-    if (series.probe == marks_probe) continue;    // these belong to single queries: deepgap export --timings
-    const SeriesName name = series_name(series);  // of a server's metrics, in the server's words
+    if (series.probe == marks_probe || series.probe == tokens_probe) continue;  // these belong to single queries: deepgap export --timings
+    const SeriesName name = series_name(series);                                // of a server's metrics, in the server's words
     const std::string what = fmt::format("{},{},{}", csv_text(name.device), csv_text(name.name), csv_text(series.unit));
     const std::string id = csv_text(record.record_id);
     for (size_t i = 0; i < series.times.size(); ++i) {

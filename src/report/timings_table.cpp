@@ -4,6 +4,7 @@
 #include "base/csv_text.h"
 #include "record/marked_parts.h"
 #include "record/record_json.h"
+#include "record/token_series.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -62,22 +64,45 @@ class MarkColumns {
   std::array<Column, marked_parts.size()> columns_;
 };
 
+constexpr std::array<const char*, 5> token_columns{"input_tokens", "output_tokens", "cached_tokens", "ttft_ms", "tpot_ms"};
+
+// Goes through what a Record's queries generated beside its timings: likewise.
+class TokenColumns {
+ public:
+  using Values = std::array<std::optional<double>, token_columns.size()>;
+  explicit TokenColumns(const Record& record) : streams_(token_streams(record)) {}
+
+  Values next(const Timing& timing) {
+    if (next_ == streams_.size() || streams_[next_].query != timing.query || streams_[next_].end != timing.end) return {};
+    const TokenStream& stream = streams_[next_++];
+    const auto known = [](int64_t count) { return count < 0 ? std::nullopt : std::optional(static_cast<double>(count)); };
+    const int64_t output = stream.counts.output < 0 ? stream.tokens() : stream.counts.output;
+    return {known(stream.counts.input), known(output), known(stream.counts.cached), stream.ttft_ms(), stream.tpot_ms()};
+  }
+
+ private:
+  std::vector<TokenStream> streams_;
+  size_t next_ = 0;
+};
+
 }  // namespace
 
 std::string timings_header() {
-  return fmt::format("record_id,point_id,repeat,query,due_ns,issued_ns,done_ns,latency_ms,samples,status,{}\n",
-                     fmt::join(marked_parts, ","));
+  return fmt::format("record_id,point_id,repeat,query,due_ns,issued_ns,done_ns,latency_ms,samples,status,{},{}\n",
+                     fmt::join(marked_parts, ","), fmt::join(token_columns, ","));
 }
 
 std::string timings_rows(const Record& record) {
   const Nanoseconds begin = window_begin(record);
   const std::string common = fmt::format("{},{},{}", csv_text(record.record_id), point_id(record.point), record.repeat);
   MarkColumns marks(record);
+  TokenColumns tokens(record);
   std::string rows;
   for (const Timing& timing : record.timings) {
     fmt::format_to(std::back_inserter(rows), "{},{},{},{},{},{},{},{}", common, timing.query, timing.scheduled - begin,
                    timing.begin - begin, timing.end - begin, latency_ms(timing), timing.samples, status_name(timing.status));
     for (const std::optional<double>& ms : marks.next(timing)) rows += ms ? fmt::format(",{}", *ms) : ",";
+    for (const std::optional<double>& value : tokens.next(timing)) rows += value ? fmt::format(",{}", *value) : ",";
     rows += '\n';
   }
   return rows;
@@ -88,6 +113,7 @@ std::string timings_objects(const Record& record) {
   const std::string id = nlohmann::json(record.record_id).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   const std::string common = fmt::format(R"("record_id":{},"point_id":"{}","repeat":{})", id, point_id(record.point), record.repeat);
   MarkColumns marks(record);
+  TokenColumns tokens(record);
   std::string objects;
   for (const Timing& timing : record.timings) {
     fmt::format_to(std::back_inserter(objects),
@@ -97,6 +123,9 @@ std::string timings_objects(const Record& record) {
     const auto values = marks.next(timing);
     for (size_t i = 0; i < values.size(); ++i)
       objects += values[i] ? fmt::format(",\"{}\":{}", marked_parts[i], *values[i]) : fmt::format(",\"{}\":null", marked_parts[i]);
+    const auto counts = tokens.next(timing);
+    for (size_t i = 0; i < counts.size(); ++i)
+      objects += counts[i] ? fmt::format(",\"{}\":{}", token_columns[i], *counts[i]) : fmt::format(",\"{}\":null", token_columns[i]);
     objects += '}';
   }
   return objects;

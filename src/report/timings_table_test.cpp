@@ -29,11 +29,12 @@ Record example() {
 TEST(TimingsTable, IsARowAQueryFromTheBeginningOfTheWindow) {
   EXPECT_EQ(timings_header(),
             "record_id,point_id,repeat,query,due_ns,issued_ns,done_ns,latency_ms,samples,status,"
-            "copy_in_ms,compute_ms,copy_out_ms,forward_ms,backward_ms,allreduce_ms,update_ms\n");
+            "copy_in_ms,compute_ms,copy_out_ms,forward_ms,backward_ms,allreduce_ms,update_ms,"
+            "input_tokens,output_tokens,cached_tokens,ttft_ms,tpot_ms\n");
   const std::string rows = timings_rows(example());
   EXPECT_THAT(rows, testing::StartsWith("abc,"));
-  EXPECT_THAT(rows, testing::HasSubstr(",2,7,0,100,2333,0.002333,1,ok,,,,,,,\n"));
-  EXPECT_THAT(rows, testing::HasSubstr(",2,8,-100,200,3000,0.0031,4,failed,,,,,,,\n"));
+  EXPECT_THAT(rows, testing::HasSubstr(",2,7,0,100,2333,0.002333,1,ok,,,,,,,,,,,,\n"));
+  EXPECT_THAT(rows, testing::HasSubstr(",2,8,-100,200,3000,0.0031,4,failed,,,,,,,,,,,,\n"));
   EXPECT_EQ(timings_rows(Record()), "");
   const auto json = nlohmann::json::parse("[" + timings_objects(example()) + "]");
   ASSERT_EQ(json.size(), 2U);
@@ -46,8 +47,8 @@ TEST(TimingsTable, HasThePartsOfAQueryByTheEnginesMarks) {
   Record record = example();
   record.series = {{marks_probe, "compute_ms", "ms", false, {4000}, {0.25}}};
   const std::string rows = timings_rows(record);
-  EXPECT_THAT(rows, testing::HasSubstr("0.002333,1,ok,,,,,,,\n"));
-  EXPECT_THAT(rows, testing::HasSubstr("0.0031,4,failed,,0.25,,,,,\n"));
+  EXPECT_THAT(rows, testing::HasSubstr("0.002333,1,ok,,,,,,,,,,,,\n"));
+  EXPECT_THAT(rows, testing::HasSubstr("0.0031,4,failed,,0.25,,,,,,,,,,\n"));
   const auto json = nlohmann::json::parse("[" + timings_objects(record) + "]");
   EXPECT_TRUE(json[0].at("compute_ms").is_null());
   EXPECT_EQ(json[1]["compute_ms"], 0.25);

@@ -9,21 +9,77 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 namespace deepgap {
+namespace {
+
+constexpr std::array<std::string_view, 4> bounded_metrics{"latency", "ttft", "tpot", "itl"};
+
+// "ttft" of "ttft.p99=500ms"; "latency" of "p99=15ms" and "p99.9=15ms".
+std::string metric_of_part(const std::string& part) {
+  const size_t dot = part.substr(0, part.find('=')).find('.');
+  const std::string before = dot == std::string::npos ? "" : part.substr(0, dot);
+  const bool is_word = !before.empty() && before.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+  return is_word ? before : "latency";
+}
+
+// On any metric.
+std::optional<LatencyBound> bound_from(const std::string& text) {
+  const std::string metric = metric_of_part(text);
+  const bool named = text.starts_with(metric + ".");
+  if (std::find(bounded_metrics.begin(), bounded_metrics.end(), metric) == bounded_metrics.end()) return std::nullopt;
+  const size_t equals = text.find('='), begin = named ? metric.size() + 1 : 0;
+  if (equals == std::string::npos) return std::nullopt;
+  const auto percent = parse_percentile(std::string_view(text).substr(begin, equals - begin));
+  const auto limit = parse_duration(std::string_view(text).substr(equals + 1));
+  if (!percent || !limit || *limit <= 0) return std::nullopt;
+  return LatencyBound{*percent, *limit, text, metric};
+}
+
+}  // namespace
 
 std::optional<LatencyBound> latency_bound_from(const std::string& text) {
-  const size_t equals = text.find('=');
-  const auto percent = parse_percentile(std::string_view(text).substr(0, equals));
-  const auto limit = equals == std::string::npos ? std::nullopt : parse_duration(std::string_view(text).substr(equals + 1));
-  if (!percent || !limit || *limit <= 0) return std::nullopt;
-  return LatencyBound{*percent, *limit, text};
+  auto bound = bound_from(text);
+  return bound && bound->metric == "latency" ? bound : std::nullopt;
 }
 
 LatencyBound parse_latency_bound(const std::string& text) {
   if (auto bound = latency_bound_from(text)) return *bound;
   throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for bound: expected a percentile and its limit, such as p99=15ms", text));
+}
+
+std::vector<LatencyBound> parse_latency_bounds(const std::string& text) {
+  std::vector<LatencyBound> bounds;
+  for (const std::string& part : split(text, ',')) {
+    auto bound = bound_from(part);
+    if (!bound)
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for bound: expected a percentile and its limit, such as p99=15ms; of "
+                                                "generation also ttft.p99=500ms, tpot.p99=50ms or itl.p99=100ms",
+                                                part));
+    const auto same = [&](const LatencyBound& other) { return other.metric == bound->metric; };
+    if (std::any_of(bounds.begin(), bounds.end(), same))
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for bound: expected one limit for {}", text, bound->metric));
+    bounds.push_back(std::move(*bound));
+  }
+  return bounds;
+}
+
+std::vector<std::string> join_bounds(const std::vector<std::string>& parts) {
+  std::vector<std::string> sets;
+  std::set<std::string> metrics;
+  for (const std::string& part : parts) {
+    if (metrics.insert(metric_of_part(part)).second && !sets.empty()) {
+      sets.back() += "," + part;
+    } else {
+      metrics = {metric_of_part(part)};
+      sets.push_back(part);
+    }
+  }
+  return sets;
 }
 
 BoundAnswer answer_of(const LatencyBound& bound, int64_t queries, int64_t missed) {

@@ -1,22 +1,30 @@
-// LatencyBound: what a percentile of latency must not exceed for a result to be valid: "p99=15ms". Plain data; pure functions.
+// LatencyBound: what a percentile of latency must not exceed for a result to be valid: "p99=15ms"; of another time of a query that
+// generates "ttft.p99=500ms". Several are joined by commas. Plain data; pure functions.
 #pragma once
 
 #include <deepgap/clock.h>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
 struct LatencyBound {
   double percent = 99;
   Nanoseconds limit = 0;
-  std::string text;  // as it was given
+  std::string text;                // as it was given
+  std::string metric = "latency";  // latency, ttft, tpot or itl
 };
 
+// On latency alone; nullopt where it is none.
 std::optional<LatencyBound> latency_bound_from(const std::string& text);
 // The same; throws Error{usage} naming `text` where it is none.
 LatencyBound parse_latency_bound(const std::string& text);
+// Of several, each on another metric. Throws Error{usage}.
+std::vector<LatencyBound> parse_latency_bounds(const std::string& text);
+// "p99=15ms,ttft.p99=1s,p99=20ms" as values of an axis, each a set of bounds: a part on a metric that the set has already begins the next.
+std::vector<std::string> join_bounds(const std::vector<std::string>& parts);
 // "p99" of "p99=15ms".
 inline std::string percentile_name(const LatencyBound& bound) { return bound.text.substr(0, bound.text.find('=')); }
 

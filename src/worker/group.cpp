@@ -78,6 +78,12 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   return request;
 }
 
+PromptRequest prompt_request(const Point& point, const PointOptions& options) {
+  const GenerateOptions& generate = options.generate;
+  return {point.dataset,  generate.prompt_tokens, generate.output_tokens, generate.shared_prefix,
+          generate.reuse, options.seed,           options.samples};
+}
+
 LoadedModelKey loaded_model_key(const Point& point) {
   LoadedModelKey key{model_key(point), trains(point)};
   if (is_remote(point.placement)) key.model.server = placement_name(point.placement);
@@ -161,16 +167,20 @@ bool Group::open_other_models(const WorkOrder& order, const PointOptions& option
   return true;
 }
 
+std::unique_ptr<Dataset> Group::open_tensors(const WorkOrder& order, const PointOptions& options) const {
+  DatasetRequest request = dataset_request(order.point, options, model_->summary());
+  request.integer_values = integer_values(model_->graph());
+  request.numbers = with_given(steering_inputs(model_->graph()), request.numbers);
+  return open_dataset(request);
+}
+
 void Group::open_other_dataset(const WorkOrder& order, const PointOptions& options) {
   DatasetKey wanted = dataset_key(order.point);
   wanted.least = mlperf_library_size(order.point);
   if (trains(order.point)) wanted.samples = std::to_string(options.samples);  // follows from the batch where nobody said it
   if (dataset_ && wanted == dataset_key_) return;
-  DatasetRequest request = dataset_request(order.point, options, model_->summary());
-  request.integer_values = integer_values(model_->graph());
-  request.numbers = with_given(steering_inputs(model_->graph()), request.numbers);
   targeted_.reset();
-  dataset_ = open_dataset(request);
+  dataset_ = generates(order.point) ? open_prompts(prompt_request(order.point, options)) : open_tensors(order, options);
   samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));
   std::iota(samples_.begin(), samples_.end(), 0U);
   dataset_key_ = wanted;

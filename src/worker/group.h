@@ -100,6 +100,7 @@ class Group {
   };
   void open_models(const WorkOrder& order, const PointOptions& options);
   bool open_other_models(const WorkOrder& order, const PointOptions& options);
+  std::unique_ptr<Dataset> open_tensors(const WorkOrder& order, const PointOptions& options) const;
   void open_other_dataset(const WorkOrder& order, const PointOptions& options);
   void add_targets(const WorkOrder& order, const PointOptions& options, Inputs& inputs);
   Calibration calibration(const WorkOrder& order, const PointOptions& options) const;
@@ -112,6 +113,8 @@ struct ModelRequest;
 struct DatasetRequest;
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
 // Without what the network itself tells of its inputs (model/integer_values.h, model/steering_inputs.h).
+// Of task generate.
+PromptRequest prompt_request(const Point& point, const PointOptions& options);
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
 // With what the Dataset gives it.
 LoadedModelKey loaded_model_key(const Point& point);

@@ -232,6 +232,13 @@ class Inspection {
     return found->second;
   }
 
+  static std::unique_ptr<Dataset> open_samples(const Point& point, const PointOptions& options, const ModelOutline& model) {
+    if (generates(point)) return open_prompts(prompt_request(point, options));
+    DatasetRequest request = dataset_request(point, options, model.summary);
+    request.numbers = with_given(model.steering, request.numbers);
+    return open_dataset(request);
+  }
+
   // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
   void require_dataset(const Point& point, const PointOptions& options, const ModelOutline& model) {
     DatasetKey dataset_wanted = dataset_key(point);
@@ -240,9 +247,7 @@ class Inspection {
     const std::tuple key{dataset_wanted, outline_key(point), options.end_to_end.on()};
     if (const auto known = datasets_.find(key); known != datasets_.end()) return require_full_batch(point, options, known->second);
     about_to_({fmt::format("dataset {}", point.dataset), ""});
-    DatasetRequest request = dataset_request(point, options, model.summary);
-    request.numbers = with_given(model.steering, request.numbers);
-    const auto dataset = open_dataset(request);
+    const auto dataset = open_samples(point, options, model);
     require_pictures(point, options.end_to_end, *dataset);
     std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
     std::iota(samples.begin(), samples.end(), 0U);

@@ -15,6 +15,7 @@
 #include "worker/classes.h"
 #include "worker/energy_windows.h"
 #include "worker/expected.h"
+#include "worker/generate_verdict.h"
 #include "worker/latency_modes.h"
 #include "worker/loaded_order.h"
 #include "worker/preparation.h"
@@ -85,6 +86,7 @@ class Measurement {
   bool may_warm_longer(Nanoseconds warm_from) const;
   void take_window_as_warmup();
   void fill(const DriveContext& context);
+  void judge_tokens();
   bool stop_if_interrupted();
   void save_weights();
 
@@ -255,8 +257,16 @@ void Measurement::fill(const DriveContext& context) {
   keep(counts.facts);
   keep(prepared_.drive->measured(context));
   for (Series& series : take_session_series(loaded_->instances())) own_series_.push_back(std::move(series));
+  judge_tokens();
   record_.estimates.merge(counts.estimates);
   record_.device_memory = loaded_->instances().memory();
+}
+
+void Measurement::judge_tokens() {
+  if (!generates(order_.point)) return;
+  record_.series = std::move(own_series_);
+  judge_generation(record_, prepared_.options, prepared_.options.peak_search ? BoundRule::nearest_rank : BoundRule::shown);
+  own_series_ = std::exchange(record_.series, {});
 }
 
 // Ranks and tenants share one window; a number of queries that was asked for is that number.

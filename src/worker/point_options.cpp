@@ -54,8 +54,19 @@ int64_t accuracy_samples(const std::string& value) {
   return *number;
 }
 
+void set_bounds(PointOptions& sorted, const std::string& value) {
+  for (LatencyBound& bound : parse_latency_bounds(value)) {
+    if (bound.metric == "latency")
+      sorted.bound = std::move(bound);
+    else
+      sorted.token_bounds.push_back(std::move(bound));
+  }
+}
+
 void set_own(PointOptions& sorted, const std::string& name, const std::string& value) {
-  if (set_dispatch_option(sorted.dispatch, name, value) || set_train_option(sorted.train, name, value)) return;
+  if (set_dispatch_option(sorted.dispatch, name, value) || set_train_option(sorted.train, name, value) ||
+      set_generate_option(sorted.generate, name, value))
+    return;
   if (name == "seed") sorted.seed = static_cast<uint64_t>(whole(name, value, 0, INT64_MAX));
   if (name == "labels") sorted.labels = value;
   if (name == "label_offset") sorted.label_offset = whole(name, value, -1'000'000, 1'000'000);
@@ -68,7 +79,7 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
   if (name == "affinity") sorted.affinity = value;
   if (name == "failed_allowed") sorted.failed_allowed = share(name, value);
   if (name == "reference") sorted.reference = value;
-  if (name == "bound") sorted.bound = parse_latency_bound(value);
+  if (name == "bound") set_bounds(sorted, value);
   if (name == "peak") {
     if (value != "search" && value != "confirm" && value != "refine")
       wrong_value(name, value, "search, confirm or refine; --find-peak sets it");
@@ -159,7 +170,7 @@ std::vector<OptionInfo> worker_options() {
       {"affinity", "CPUs of the worker: none, first (as many as threads), near or far (from the GPU's socket), or a list 0-3/8", "none",
        true},
       {"telemetry_period", "time between two readings of the probes (1s for a server's client)", "100ms", true},
-      {"bound", "latency SLO that a valid result meets: p99=15ms", ""},
+      {"bound", "latency SLO that a valid result meets: p99=15ms; of generation also ttft.p99=500ms,tpot.p99=50ms", ""},
       {"failed_allowed", "largest share of queries that a server may fail in a valid result: 1%", "0%"},
       {"reference", "ONNX file of a server's model, to compare its outputs with; --reference sets it", "", true},
       {"peak", "role of a run in a peak search: search, confirm or refine; --find-peak sets it", ""},
@@ -178,6 +189,7 @@ std::vector<OptionInfo> worker_options() {
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));
   for (OptionInfo& option : end_to_end_option_infos()) options.push_back(std::move(option));
   for (OptionInfo& option : train_option_infos()) options.push_back(std::move(option));
+  for (OptionInfo& option : generate_option_infos()) options.push_back(std::move(option));
   for (const QuantizeOption& option : quantize_options())
     options.push_back({std::string(quantize_prefix) + option.name, "precision int8: " + option.describe, option.default_value});
   return options;
@@ -212,6 +224,7 @@ class OptionSorter {
   OptionSorter(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario)
       : point_(point), backend_(backend), scenario_(scenario) {
     if (trains(point)) set_train_defaults(point, sorted_);
+    if (generates(point)) sorted_.samples = usual_prompts;
     for (const auto& [name, value] : point.options) {
       if (!sort_by_prefix(name, value)) sort_plain(name, value);
     }
@@ -222,6 +235,9 @@ class OptionSorter {
   PointOptions take() && {
     for (const auto& [name, value] : sorted_.backend) check_option(point_.backend, option_called(backend_, name), value);
     sorted_.train.seed = sorted_.seed;
+    if (!sorted_.token_bounds.empty() && !generates(point_))
+      throw Error(ErrorKind::usage, fmt::format("the bound {} applies to generation: add --task generate, or leave it out",
+                                                sorted_.token_bounds.front().text));
     sorted_.end_to_end = end_to_end_options(point_.options);
     sorted_.quantize = quantize_settings(quantize_, std::string(quantize_prefix));
     return std::move(sorted_);
@@ -275,6 +291,7 @@ class OptionSorter {
 
 PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario) {
   require_train_options(point);
+  require_generate_options(point);
   return OptionSorter(point, backend, scenario).take();
 }
 
@@ -296,6 +313,7 @@ EngineRequest engine_request(const Point& point, const PointOptions& options) {
   request.samples_change = options.end_to_end.on();
   request.options = options.backend;
   request.train = options.train;
+  request.generate.unique_seed = options.generate.unique_seed;
   if (trains(point)) request.batch_sizes = train_batch_sizes(point, options.train);
   return request;
 }

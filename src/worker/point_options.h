@@ -12,6 +12,7 @@
 #include "telemetry/near_cpus.h"
 #include "worker/dispatch_options.h"
 #include "worker/end_to_end_options.h"
+#include "worker/generate_options.h"
 #include "worker/train_options.h"
 
 #include <cstdint>
@@ -39,13 +40,15 @@ struct PointOptions {
   std::string affinity = "none";
   DispatchOptions dispatch;
   EndToEndOptions end_to_end;
-  std::optional<LatencyBound> bound;  // that a valid result holds
-  double failed_allowed = 0;          // share of the queries that a valid result may have failed, where the Session outlives failures
-  std::string reference;              // file of the Model that a server's is compared with; empty: none
-  bool peak_search = false;           // a run of one: worker/peak_probe.h
-  bool ends_when_hopeless = false;    // likewise, once it cannot hold its bound any more
-  TrainSettings train;                // of task train
-  QuantizeSettings quantize;          // from quantize.NAME: how an FP32 Model becomes one for precision int8
+  std::optional<LatencyBound> bound;       // on latency, that a valid result holds
+  std::vector<LatencyBound> token_bounds;  // likewise, on other times of queries that generate
+  double failed_allowed = 0;               // share of the queries that a valid result may have failed, where the Session outlives failures
+  std::string reference;                   // file of the Model that a server's is compared with; empty: none
+  bool peak_search = false;                // a run of one: worker/peak_probe.h
+  bool ends_when_hopeless = false;         // likewise, once it cannot hold its bound any more
+  TrainSettings train;                     // of task train
+  GenerateOptions generate;                // of task generate
+  QuantizeSettings quantize;               // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };
 
 std::vector<OptionInfo> worker_options();                     // ours

@@ -13,6 +13,7 @@
 #include <deepgap/error.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,9 @@ PointOptions options_of(const WorkOrder& order, const Backend& backend, const st
   keep_sessions_busy(order.point, known, options);
   draw_own_arrivals(options, known, order.repeat);
   draw_own_stream(options, backend.options(), order.repeat);
+  // Not from the Point's seed: a second run of the same command would find the first one's prompts in a server's cache.
+  std::random_device random;
+  options.generate.unique_seed = uint64_t{random()} << 32 | random();
   return options;
 }
 

@@ -107,10 +107,11 @@ void require_place(const Point& point, const PointOptions& options, ModelForm fo
   const auto server = std::find_if(devices.begin(), devices.end(), [](const DeviceId& device) { return is_remote(device); });
   const bool all = std::all_of(devices.begin(), devices.end(), [](const DeviceId& device) { return is_remote(device); });
   if (form == ModelForm::remote && !all)
-    throw Error(ErrorKind::usage,
-                fmt::format("backend {} measures servers: give --device http://host:port or grpc://host:port", point.backend));
+    throw Error(ErrorKind::usage, fmt::format("backend {} measures servers: give --device http://host:port{}", point.backend,
+                                              generates(point) ? "" : " or grpc://host:port"));
   if (form != ModelForm::remote && server != devices.end())
-    throw Error(ErrorKind::usage, fmt::format("device {} is a server: give --backend kserve", device_name(*server)));
+    throw Error(ErrorKind::usage,
+                fmt::format("device {} is a server: give --backend kserve, or openai for one that generates", device_name(*server)));
   if (form != ModelForm::remote && !options.reference.empty())
     throw Error(ErrorKind::usage, "reference is for servers: an engine that runs here is compared with its own model");
 }
@@ -125,6 +126,7 @@ std::shared_ptr<const Model> served_model(Backend& backend, const Point& point, 
   EngineRequest request = engine_request(point, options);
   request.placement.devices.resize(1);
   Graph graph = backend.remote_model(point.model, request);
+  if (generates(point)) return model_of(point.model, std::move(graph));  // prompts are of any length
   require_sizes_of_server(graph, point.model, options.shapes);
   if (!options.shapes.empty()) graph = bind_shapes(graph, options.shapes);
   if (reference != nullptr) {

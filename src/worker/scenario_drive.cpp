@@ -11,6 +11,7 @@
 #include "worker/peak_probe.h"
 #include "worker/stage_record.h"
 #include "worker/timing_log.h"
+#include "worker/token_meter.h"
 #include "worker/urgent_share.h"
 #include "worker/verdict.h"
 
@@ -47,11 +48,19 @@ struct Filling {
   Filling(const DriveContext& context, double urgent_share, Ending ends)
       : ending(std::move(ends)),
         log(context.pulse),
-        meter(urgent_share > 0 ? static_cast<Target&>(urgent.emplace(context.target, urgent_share, context.clock)) : context.target),
+        meter(watched(context, urgent_share)),
         failures([&pulse = context.pulse] { pulse.beat(); }) {}
+  Target& watched(const DriveContext& context, double urgent_share) {
+    Target* target = &context.target;
+    if (urgent_share > 0) target = &urgent.emplace(*target, urgent_share, context.clock);
+    if (generates(context.order.point)) target = &tokens.emplace(*target);
+    return *target;
+  }
+
   Ending ending;
   TimingLog log;
   std::optional<UrgentShare> urgent;  // where a share is: its histograms are half a megabyte
+  std::optional<TokenMeter> tokens;   // of queries that generate
   MarkMeter meter;
   OfferedLoad offered;
   Failures failures;
@@ -174,6 +183,7 @@ void ScenarioDrive::forget_what_came_before(const DriveContext& context) {
   if (context.end_to_end != nullptr) context.end_to_end->take_log();
   filling_->meter.restart();
   if (filling_->urgent) filling_->urgent->restart();
+  if (filling_->tokens) filling_->tokens->restart();
 }
 
 // Tenants and ranks share one window, and a number of queries that was asked for is that number.
@@ -186,6 +196,10 @@ Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
   StoppingSettings settings = stopping_;
   const double rate = offered_rate(order.point);
   if (window_may_grow(order)) settings = grown_settings(settings, *options_.bound, rate, bound_rule());
+  // The most demanding of several bounds on tokens says how many requests are needed.
+  for (const LatencyBound& bound : options_.token_bounds)
+    if (rate > 0 && has_window_of_its_own(order) && settings.name == "duration")
+      settings = grown_settings(settings, bound, rate, bound_rule());
   Ending ending;
   if (settings.name == "duration") ending.duration = settings.duration.value_or(never);
   if (has_window_of_its_own(order)) ending.lead = scenario_->lead(ending.duration);
@@ -253,6 +267,10 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
   measured.timings = filling.log.take();
   const std::vector<Series> marks = filling.meter.series(measured.timings);
   measured.series.insert(measured.series.end(), marks.begin(), marks.end());
+  if (filling.tokens) {
+    const std::vector<Series> tokens = token_series(filling.tokens->streams(measured.timings));
+    measured.series.insert(measured.series.end(), tokens.begin(), tokens.end());
+  }
   filling_.reset();
   return measured;
 }

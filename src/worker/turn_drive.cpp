@@ -7,6 +7,7 @@
 #include "worker/process_facts.h"
 #include "worker/stage_record.h"
 #include "worker/timing_log.h"
+#include "worker/token_meter.h"
 
 #include <nlohmann/json.hpp>
 
@@ -38,12 +39,28 @@ class Waiting {
   double seconds_ = 0, cpu_seconds_ = 0;
 };
 
+// Passes the timings of one turn on.
+struct KeptTimings final : TimingSink {
+  explicit KeptTimings(TimingSink& next) : next(next) {}
+  void add(const Timing& timing) override {
+    timings.push_back(timing);
+    next.add(timing);
+  }
+  TimingSink& next;
+  std::vector<Timing> timings;
+};
+
 // All turns of one contender.
 struct Turned {
   explicit Turned(const DriveContext& context)
-      : log(context.pulse), meter(context.target), waiting(context.clock), virtual_time(is_in_virtual_time(context.order.point)) {}
+      : log(context.pulse),
+        meter(generates(context.order.point) ? static_cast<Target&>(tokens.emplace(context.target)) : context.target),
+        waiting(context.clock),
+        virtual_time(is_in_virtual_time(context.order.point)) {}
   TimingLog log;
+  std::optional<TokenMeter> tokens;  // of queries that generate
   MarkMeter meter;
+  std::vector<TokenStream> streams;
   Waiting waiting;
   bool virtual_time;
   RatioSeries cycles;  // seconds over items, an observation a turn
@@ -88,7 +105,9 @@ void TurnDrive::fill(const DriveContext& context) {
 nlohmann::json TurnDrive::take(const DriveContext& context, int64_t pair, Nanoseconds slice) {
   Turned& turned = *turned_;
   TimingCounter ignored(context.pulse);
-  Turn turn(slice, !turned.is_slow, pair < 0 ? static_cast<TimingSink&>(ignored) : turned.log);
+  KeptTimings kept(turned.log);
+  if (turned.tokens) turned.tokens->restart();
+  Turn turn(slice, !turned.is_slow, pair < 0 ? static_cast<TimingSink&>(ignored) : kept);
   Traffic traffic;
   traffic.target = &turned.meter;
   traffic.samples.assign(context.samples.begin(), context.samples.end());
@@ -96,6 +115,8 @@ nlohmann::json TurnDrive::take(const DriveContext& context, int64_t pair, Nanose
   traffic.stopping = &turn;
   traffic.sink = &turn;
   scenario_->drive(traffic, context.clock, context.interrupted);
+  if (turned.tokens)
+    for (TokenStream& stream : turned.tokens->streams(kept.timings)) turned.streams.push_back(std::move(stream));
   turned.is_slow = turn.queries() > 0 && turn.seconds() * 1e9 / static_cast<double>(turn.queries()) >= static_cast<double>(slice);
   const double items_per_s = turn.throughput().value;
   nlohmann::json gave{{"items_per_s", items_per_s}, {"seconds", turn.whole_seconds()}};
@@ -132,6 +153,8 @@ Measured TurnDrive::measured(const DriveContext& context) {
   measured.series = {std::move(turned.throughput), std::move(turned.pairs)};
   measured.timings_dropped = turned.log.dropped();
   measured.timings = turned.log.take();
+  const std::vector<Series> tokens = token_series(turned.streams);
+  measured.series.insert(measured.series.end(), tokens.begin(), tokens.end());
   turned_.reset();
   return measured;
 }

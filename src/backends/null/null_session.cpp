@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -29,6 +30,8 @@ struct Slot {
   int64_t batch = 0;           // that the shapes are of
   std::vector<Shape> shapes;   // of this run's outputs
   std::vector<TensorView> views;
+  TokenCounts counts;       // of task generate
+  std::vector<Mark> marks;  // likewise, of its deliveries
 };
 
 // Where an output's size is not known it is 1: nothing reads the zeros.
@@ -53,12 +56,18 @@ class Service : public std::enable_shared_from_this<Service> {
         max_batch_(static_cast<size_t>(*std::max_element(options.batch_sizes.begin(), options.batch_sizes.end()))),
         slots_(static_cast<size_t>(options.slots)),
         free_at_(static_cast<size_t>(script.concurrency), 0),
-        loaded_at_(clock_.now()) {
+        loaded_at_(clock_.now()),
+        generates_(options.task == "generate") {
     make_outputs(model.graph());
   }
 
   int slots() const { return static_cast<int>(slots_.size()); }
-  void stage(size_t count) { staged_ = count; }
+  void stage(std::span<const std::vector<TensorView>> inputs) {
+    staged_ = inputs.size();
+    prompts_.clear();
+    if (generates_)
+      for (const auto& sample : inputs) prompts_.push_back(prompt_of(sample));
+  }
   std::span<const TensorView> outputs(int slot) const { return slots_.at(static_cast<size_t>(slot)).views; }
   const NullScript& script() const { return script_; }
   void close() { closed_ = true; }
@@ -78,7 +87,10 @@ class Service : public std::enable_shared_from_this<Service> {
     slot.error = failure(query);
     slot.status = slot.error ? Status::failed : Status::ok;
     shape_outputs(slot, static_cast<int64_t>(samples.size()));
-    serve(slot, now, script_.hang_at.contains(query) ? never : latencies_.next(query, samples.size(), now - loaded_at_));
+    const Nanoseconds latency = script_.hang_at.contains(query) ? never : latencies_.next(query, samples.size(), now - loaded_at_);
+    const Nanoseconds more = generates_ ? plan_tokens(slot, prompts_[samples.front()]) : 0;
+    serve(slot, now, latency == never ? never : latency + more);
+    for (Mark& mark : slot.marks) mark.ns += slot.begin + latency;
     ++in_flight_;
     if (slot.end <= now) return deliver(slot);
     if (slot.end == never) return;
@@ -138,6 +150,35 @@ class Service : public std::enable_shared_from_this<Service> {
     }
   }
 
+  struct ScriptedPrompt {
+    int64_t words = 0, output_limit = 0;
+  };
+  // A token for each word, so that the length of a made-up prompt is what was asked for.
+  static ScriptedPrompt prompt_of(const std::vector<TensorView>& sample) {
+    if (sample.size() != 2 || sample[1].as<int64_t>().size() != prompt_fields)
+      throw Error(ErrorKind::internal, "null backend: a sample of task generate is not a prompt and its request");
+    const auto text = sample[0].as<uint8_t>();
+    const auto request = sample[1].as<int64_t>();
+    return {std::count(text.begin(), text.end(), ' '), request[static_cast<size_t>(PromptField::output_limit)]};
+  }
+
+  // The query's deliveries, from the first one on; returns when the last comes after it.
+  Nanoseconds plan_tokens(Slot& slot, const ScriptedPrompt& prompt) const {
+    slot.marks.clear();
+    Nanoseconds at = 0;
+    for (int64_t given = 0; given < prompt.output_limit; given += script_.chunk_tokens) {
+      at = given / script_.chunk_tokens * script_.token_interval;
+      const auto count = static_cast<uint32_t>(std::min<int64_t>(script_.chunk_tokens, prompt.output_limit - given));
+      slot.marks.push_back({given < script_.reasoning_tokens ? MarkId::reasoning_tokens : MarkId::tokens, 0, at, count});
+    }
+    slot.counts = {.input = prompt.words,
+                   .output = std::llround(static_cast<double>(prompt.output_limit) * script_.counted_share),
+                   .cached = std::min(script_.cached_tokens, prompt.words),
+                   .chunks = static_cast<int64_t>(slot.marks.size()),
+                   .stop = StopReason::limit};
+    return at;
+  }
+
   // A broken promise of the caller is a bug of the harness, which this backend is there to find.
   void check_use(size_t index, std::span<const uint32_t> samples) const {
     const auto bug = [](const std::string& what) { throw Error(ErrorKind::internal, "null backend: " + what); };
@@ -189,11 +230,20 @@ class Service : public std::enable_shared_from_this<Service> {
     slot.busy = false;
     ++slot.generation;
     --in_flight_;
-    const std::array<Mark, 2> marks{Mark{MarkId::compute_begin, 0, slot.begin}, Mark{MarkId::compute_end, 0, slot.end}};
+    const std::array<Mark, 2> ends{Mark{MarkId::compute_begin, 0, slot.begin}, Mark{MarkId::compute_end, 0, slot.end}};
+    std::span<const Mark> marks = ends;
+    std::vector<Mark> deliveries;  // the slot may be used again by the completion
+    const TokenCounts counts = slot.counts;
+    if (generates_) {
+      deliveries = std::exchange(slot.marks, {});
+      deliveries.insert(deliveries.end(), ends.begin(), ends.end());
+      marks = deliveries;
+    }
     const bool served = slot.status != Status::cancelled;
     const std::optional<Error> error = slot.error;  // the slot may be used again by the completion
-    Done done{.tag = slot.tag, .status = slot.status, .marks = std::span<const Mark>(marks.data(), served ? marks.size() : 0)};
+    Done done{.tag = slot.tag, .status = slot.status, .marks = served ? marks : std::span<const Mark>()};
     if (slot.status == Status::failed) done.error = &*error;
+    if (generates_ && served) done.tokens = &counts;
     completion_(std::span(&done, 1));
   }
 
@@ -213,6 +263,8 @@ class Service : public std::enable_shared_from_this<Service> {
   int64_t queries_now_ = 0;  // at that moment
   int in_flight_ = 0;
   bool closed_ = false;
+  bool generates_;
+  std::vector<ScriptedPrompt> prompts_;  // of task generate, as they were staged
 };
 
 class NullSession final : public Session {
@@ -222,7 +274,7 @@ class NullSession final : public Session {
   ~NullSession() override { service_->close(); }
 
   int slots() const override { return service_->slots(); }
-  void stage(std::span<const std::vector<TensorView>> inputs) override { service_->stage(inputs.size()); }
+  void stage(std::span<const std::vector<TensorView>> inputs) override { service_->stage(inputs); }
   void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) override {
     service_->enqueue(static_cast<size_t>(slot), samples, tag);
   }

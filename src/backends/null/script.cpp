@@ -92,6 +92,15 @@ OptionTable<NullScript> make_table() {
   row("drift", "relative growth of the latency a second", "0", number, [](Script s, Text n, Text v) { s.drift = within(n, v, -any, any); });
   row("steps", "QUERY:LATENCY pairs joined by '/': the latency from that query on", "", text,
       [](Script s, Text n, Text v) { s.steps = steps(n, v); });
+  row("token_interval", "task generate: time between two deliveries of tokens; latency is the time to the first", "10ms", duration,
+      [](Script s, Text n, Text v) { s.token_interval = time(n, v); });
+  table.count("chunk_tokens", "task generate: tokens that come together", &NullScript::chunk_tokens, 1 << 20);
+  row("cached_tokens", "task generate: tokens of each prompt that it claims to have had in a cache", "0", count,
+      [](Script s, Text, Text v) { s.cached_tokens = *parse_int(v); });
+  row("counted_share", "task generate: output tokens that it claims to have counted, over those delivered", "1", number,
+      [](Script s, Text n, Text v) { s.counted_share = within(n, v, 0, 10); });
+  row("reasoning_tokens", "task generate: the first tokens that are reasoning", "0", count,
+      [](Script s, Text, Text v) { s.reasoning_tokens = *parse_int(v); });
   table.count("concurrency", "queries served at once", &NullScript::concurrency, 1 << 20);
   row("seed", "of latencies and failures; each repeat draws a stream of its own from it", "1", count,
       [](Script s, Text, Text v) { s.seed = static_cast<uint64_t>(*parse_int(v)); });

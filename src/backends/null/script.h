@@ -45,6 +45,13 @@ struct NullScript {
   int concurrency = 1;  // queries served at once; the others wait in the order they came
   uint64_t seed = 1;
 
+  // Of task generate: `latency` is the time to the first token; then come more, so many together.
+  Nanoseconds token_interval = 10'000'000;
+  int chunk_tokens = 1;
+  int64_t cached_tokens = 0;     // of each prompt
+  double counted_share = 1;      // tokens that it claims to have counted, over those that it delivered
+  int64_t reasoning_tokens = 0;  // of the first ones
+
   bool virtual_time = false;  // read by whoever makes the run's Clock
   bool outlives_failures = false;
   Nanoseconds load_time = 0;

@@ -1,0 +1,213 @@
+// What a Point of task generate gave: tokens a second, the time to the first one and between the others, and which requests held their
+// bounds. Everything counts from the due time. The tokens of single queries are in the Record (record/token_series.h).
+#include "analysis/latency_percentile.h"
+#include "analysis/metric.h"
+#include "analysis/over_repeats.h"
+#include "analysis/steady.h"
+#include "analysis/throughput.h"
+#include "record/point_option.h"
+#include "record/token_series.h"
+#include "stats/correlated.h"
+#include "stats/latency_bound.h"
+#include "stats/moments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+using Streams = std::vector<TokenStream>;
+using Values = std::vector<double>;
+
+Streams streams_of(const Record& record) { return record.outcome == Outcome::ok ? token_streams(record) : Streams(); }
+
+Values each(const Streams& streams, const std::function<std::optional<double>(const TokenStream&)>& of) {
+  Values values;
+  for (const TokenStream& stream : streams)
+    if (const auto value = of(stream)) values.push_back(*value);
+  return values;
+}
+
+std::optional<Estimate> mean_of(const Values& values) {
+  if (values.empty()) return std::nullopt;
+  Moments moments;
+  for (const double value : values) moments.add(value);
+  Estimate estimate{moments.mean(), {}, {}, static_cast<int64_t>(values.size())};
+  if (const auto correlated = estimate_correlated_mean(values)) {
+    const Interval interval = correlated->interval();
+    estimate.low = interval.low;
+    estimate.high = interval.high;
+  }
+  return estimate;
+}
+
+// Mean and percentiles of a time.
+std::vector<MetricSpec> times(const std::string& stem, const std::string& describe, const std::function<Values(const Streams&)>& of) {
+  std::vector<MetricSpec> family;
+  const auto values_of = [of](const Record& record) { return of(streams_of(record)); };
+  family.push_back({stem + "_ms", "ms", Better::lower, "generation: " + describe + ", mean",
+                    [values_of](const Record& record) { return mean_of(values_of(record)); }});
+  for (const int percent : {50, 90, 95, 99}) {
+    family.push_back({fmt::format("{}_p{}_ms", stem, percent), "ms", Better::lower,
+                      fmt::format("generation: {}, {}th percentile by nearest rank; interval from order statistics", describe, percent),
+                      [values_of, percent](const Record& record) -> std::optional<Estimate> {
+                        const Values values = values_of(record);
+                        if (values.empty()) return std::nullopt;
+                        return percentile_of_series(values, percent);
+                      }});
+  }
+  return family;
+}
+
+double half_width_share(const Estimate& e) { return e.low && e.high && e.value > 0 ? (*e.high - *e.low) / 2 / e.value : 0; }
+
+// Of requests that were finished in the window: how many a second, times what each has on average.
+std::optional<Estimate> rate_of(const Record& record, const std::function<std::optional<double>(const TokenStream&)>& of) {
+  const auto requests = steady_throughput(record);
+  const auto mean = mean_of(each(streams_of(record), of));
+  if (!requests || !mean) return std::nullopt;
+  Estimate rate{requests->value * mean->value, {}, {}, mean->n};
+  if (requests->low && requests->high) {
+    const double width = rate.value * std::hypot(half_width_share(*requests), half_width_share(*mean));
+    rate.low = std::max(rate.value - width, 0.0);
+    rate.high = rate.value + width;
+  }
+  return rate;
+}
+
+// As the engine or server counts; where nobody does, by the deliveries.
+std::optional<double> output_tokens(const TokenStream& stream) {
+  return static_cast<double>(stream.counts.output >= 0 ? stream.counts.output : stream.tokens());
+}
+
+std::function<std::optional<double>(const TokenStream&)> counted(int64_t TokenCounts::*field) {
+  return [field](const TokenStream& stream) -> std::optional<double> {
+    if (stream.counts.*field < 0) return std::nullopt;
+    return static_cast<double>(stream.counts.*field);
+  };
+}
+
+std::optional<Estimate> requests_per_s(const Record& record) {
+  return streams_of(record).empty() ? std::nullopt : steady_throughput(record);
+}
+
+std::optional<Estimate> per_user(const Record& record) {
+  const auto tpot = mean_of(each(streams_of(record), [](const TokenStream& s) { return s.tpot_ms(); }));
+  if (!tpot || tpot->value <= 0) return std::nullopt;
+  Estimate speed{1e3 / tpot->value, {}, {}, tpot->n};
+  if (tpot->low && tpot->high && *tpot->low > 0) {
+    speed.low = 1e3 / *tpot->high;
+    speed.high = 1e3 / *tpot->low;
+  }
+  return speed;
+}
+
+// Whether a request held the limits of all bounds. One that a bound does not apply to, as a single token has no time per token, holds it.
+bool is_good(const TokenStream& stream, const std::vector<LatencyBound>& bounds) {
+  return std::all_of(bounds.begin(), bounds.end(), [&](const LatencyBound& bound) {
+    const auto value = bounded_ms(stream, bound.metric);
+    return !value || *value * 1e6 <= static_cast<double>(bound.limit);
+  });
+}
+
+std::optional<Estimate> goodput(const Record& record, bool as_share) {
+  const std::string text = option_of(record.point, "bound");
+  const Streams streams = streams_of(record);
+  if (text.empty() || streams.empty()) return std::nullopt;
+  const std::vector<LatencyBound> bounds = parse_latency_bounds(text);
+  const auto good = [&](const TokenStream& stream) { return std::optional<double>(is_good(stream, bounds) ? 1 : 0); };
+  if (!as_share) return rate_of(record, good);
+  return mean_of(each(streams, good));
+}
+
+std::optional<Estimate> cached_tokens(const Record& record) {
+  const Values values = each(streams_of(record), counted(&TokenCounts::cached));
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return Estimate{sum, {}, {}, static_cast<int64_t>(values.size())};
+}
+
+// Tokens that came together with others, of those whose time between tokens counts.
+std::optional<Estimate> split_share(const Record& record) {
+  int64_t together = 0, all = 0;
+  for (const TokenStream& stream : streams_of(record)) {
+    for (const TokenDelivery& delivery : stream.deliveries) {
+      all += delivery.count;
+      together += delivery.count > 1 ? delivery.count : 0;
+    }
+  }
+  if (all == 0) return std::nullopt;
+  return Estimate{static_cast<double>(together) / static_cast<double>(all), {}, {}, all};
+}
+
+// Of the devices here, or as the server's metrics tell of its GPUs.
+std::optional<double> joules_of(const Record& record) {
+  const auto fact = record.facts.find("session.server.gpu_energy_j");
+  if (fact != record.facts.end()) {
+    if (const double* joules = std::get_if<double>(&fact->second)) return *joules;
+    if (const int64_t* joules = std::get_if<int64_t>(&fact->second)) return static_cast<double>(*joules);
+  }
+  const Metric* energy = find_metric("energy_j");
+  const auto found = energy == nullptr ? std::nullopt : energy->compute(record);
+  return found ? std::optional(found->value) : std::nullopt;
+}
+
+std::optional<Estimate> energy_per_token(const Record& record) {
+  const Streams streams = streams_of(record);
+  double tokens = 0;
+  for (const TokenStream& stream : streams) tokens += output_tokens(stream).value_or(0);
+  const auto joules = tokens > 0 ? joules_of(record) : std::nullopt;
+  if (!joules) return std::nullopt;
+  return Estimate{*joules / tokens, {}, {}, static_cast<int64_t>(streams.size())};
+}
+
+MetricSpec mean_count(const std::string& id, const std::string& describe,
+                      const std::function<std::optional<double>(const TokenStream&)>& of) {
+  return {id, "1", Better::neither, "generation: " + describe + ", mean of the requests",
+          [of](const Record& record) { return mean_of(each(streams_of(record), of)); }};
+}
+
+const bool registered =
+    register_metrics(times("ttft", "time from when a request was due to its first token, reasoning included",
+                           [](const Streams& s) { return each(s, [](const TokenStream& one) { return one.ttft_ms(); }); })) &&
+    register_metrics(times("time_to_answer", "time from when a request was due to its first token that is not reasoning",
+                           [](const Streams& s) { return each(s, [](const TokenStream& one) { return one.time_to_answer_ms(); }); })) &&
+    register_metrics(times("tpot", "time per output token of a request after its first: from the first to the last, over tokens - 1",
+                           [](const Streams& s) { return each(s, [](const TokenStream& one) { return one.tpot_ms(); }); })) &&
+    register_metrics(times("itl", "time between two tokens; of several that came together each has an equal part (split_token_share)",
+                           [](const Streams& s) { return inter_token_ms(s); })) &&
+    register_metrics({
+        {"requests_per_s", "1/s", Better::higher, "generation: requests finished in the measured window, divided by its length",
+         requests_per_s},
+        {"output_tokens_per_s", "1/s", Better::higher, "generation: tokens that the finished requests gave, divided by the window's length",
+         [](const Record& record) { return rate_of(record, output_tokens); }},
+        {"input_tokens_per_s", "1/s", Better::higher,
+         "generation: tokens of the finished requests' prompts, divided by the window's length",
+         [](const Record& record) { return rate_of(record, counted(&TokenCounts::input)); }},
+        {"output_tokens_per_s_per_user", "1/s", Better::higher,
+         "generation: tokens a second that one request gets once it has begun: 1000 / tpot_ms", per_user},
+        {"goodput", "1/s", Better::higher, "generation: finished requests a second that held the limits of all bounds (--bound)",
+         [](const Record& record) { return goodput(record, false); }},
+        {"goodput_share", "1", Better::higher, "generation: share of the finished requests that held the limits of all bounds (--bound)",
+         [](const Record& record) { return goodput(record, true); }},
+        {"energy_j_per_token", "J", Better::lower,
+         "generation: energy of the window, of the devices or of the server's GPUs by its metrics, over the tokens that its requests gave",
+         energy_per_token},
+        {"cached_tokens", "1", Better::neither,
+         "generation: tokens of prompts that were not computed again, as the engine or server counts", cached_tokens},
+        {"split_token_share", "1", Better::neither,
+         "generation: share of the tokens that came together with others, so that the time between them is an equal part", split_share},
+        mean_count("input_tokens", "tokens of the prompt", counted(&TokenCounts::input)),
+        mean_count("output_tokens", "tokens generated", output_tokens),
+    });
+
+const bool combined = combine_over_repeats({{"cached_tokens", OverRepeats::sum}});
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,35 @@
+// The options of a Point of task generate: its prompts and how long answers may be.
+#pragma once
+
+#include "generate/prompts.h"
+
+#include <deepgap/backend.h>
+#include <deepgap/point.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+bool generates(const Point& point);
+
+struct GenerateOptions {
+  Lengths prompt_tokens{512};
+  std::optional<Lengths> output_tokens;  // nullopt: as a file of prompts says, else usual_output_tokens
+  int64_t shared_prefix = 0;
+  bool reuse = false;        // prompts are sent again as they are
+  uint64_t unique_seed = 1;  // of the texts that make them unique: the worker draws one for each order
+};
+
+inline constexpr int64_t usual_prompts = 512;  // different ones that queries cycle through
+
+std::vector<OptionInfo> generate_option_infos();
+// Throws Error{usage} for a value that cannot be read. False: no option of generation.
+bool set_generate_option(GenerateOptions& options, const std::string& name, const std::string& value);
+// Throws Error{usage} for options of generation without it, and for what does not go together with it: batches, a Dispatcher that joins
+// queries, queries that begin with files, MLPerf.
+void require_generate_options(const Point& point);
+
+}  // namespace deepgap

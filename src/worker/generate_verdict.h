@@ -1,0 +1,16 @@
+// What the tokens of a Record say about its result: whether its bounds on them are held, whether those who count tokens agree, and whether
+// a cache answered that nobody asked for.
+#pragma once
+
+#include "worker/load_verdict.h"
+#include "worker/point_options.h"
+
+#include <deepgap/record.h>
+
+namespace deepgap {
+
+// Of a Record of task generate that has its tokens and its Sessions' counts. Sets verdict and reason where it becomes worse, and facts of
+// what was counted.
+void judge_generation(Record& record, const PointOptions& options, BoundRule rule);
+
+}  // namespace deepgap

@@ -1,0 +1,3 @@
+#include "backends/openai/openai_backend.h"
+
+DEEPGAP_BACKEND(deepgap::OpenaiBackend);

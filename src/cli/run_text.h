@@ -13,7 +13,7 @@ namespace deepgap {
 // and a peak search found, and what failed. Empty where there is no Point.
 std::string run_text(const RunReport& report, const RunSettings& settings, size_t width, const std::vector<double>& percentiles);
 std::string run_json(const RunReport& report, const RunSettings& settings, int exit_code);
-// The last words: which engine won.
+// The last words: which engine is the fastest of each model, and why that is open: the machine, if it was busy.
 std::string winners_text(const RunReport& report, size_t width);
 
 }  // namespace deepgap

@@ -63,6 +63,7 @@ struct RunReport {
   bool interrupted = false;
   std::vector<FoundPeak> peaks;          // of a peak search
   TuneResult tuned;                      // of tuning
+  std::string disturbed;                 // what else the machine did meanwhile (telemetry/machine_load.h); empty: hardly anything
   std::string store_error;               // why the Store could not be written any more; empty when it could
   std::shared_ptr<DeviceLocks> devices;  // still this run's as long as this lives, for what it does after the timing; may be null
 };

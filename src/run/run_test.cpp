@@ -130,18 +130,20 @@ std::vector<Record> engines(double native, double openvino, int repeats = 3) {
 TEST(Winner, is_named_with_its_lead_or_without_a_difference) {
   const auto clear = winner_lines(summarize_points(engines(100, 150)));
   ASSERT_EQ(clear.size(), 1u);
-  EXPECT_NE(clear[0].find("openvino is the fastest, 1.5"), std::string::npos) << clear[0];
-  EXPECT_NE(clear[0].find("that of native"), std::string::npos) << clear[0];
+  EXPECT_NE(clear[0].text.find("openvino is the fastest, 1.5"), std::string::npos) << clear[0].text;
+  EXPECT_NE(clear[0].text.find("that of native"), std::string::npos) << clear[0].text;
   const auto close = winner_lines(summarize_points(engines(100, 100.5)));
   ASSERT_EQ(close.size(), 1u);
-  EXPECT_NE(close[0].find("openvino vs native: no significant difference, "), std::string::npos) << close[0];
+  EXPECT_NE(close[0].text.find("openvino vs native: no significant difference, "), std::string::npos) << close[0].text;
+  EXPECT_TRUE(close[0].open);
+  EXPECT_FALSE(clear[0].open);
   const auto once = winner_lines(summarize_points(engines(100, 150, 1)));
   ASSERT_EQ(once.size(), 1u);
-  EXPECT_NE(once[0].find("not compared (single run); add --repeats 5"), std::string::npos) << once[0];
+  EXPECT_NE(once[0].text.find("not compared (single run); add --repeats 5"), std::string::npos) << once[0].text;
   const std::vector<Record> alone{ok_record(1, 100)};
   const auto only = winner_lines(summarize_points(alone));
   ASSERT_EQ(only.size(), 1u) << "what it reaches";
-  EXPECT_NE(only[0].find("at batch 1 reaches 100"), std::string::npos) << only[0];
+  EXPECT_NE(only[0].text.find("at batch 1 reaches 100"), std::string::npos) << only[0].text;
 }
 
 // What came was asked of both alike, and one of them at two loads.
@@ -154,7 +156,7 @@ TEST(Winner, is_not_named_by_the_load_that_was_offered) {
   }
   const auto lines = winner_lines(summarize_points(records));
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_NE(lines[0].find("throughput is the offered load here"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].text.find("throughput is the offered load here"), std::string::npos) << lines[0].text;
   std::vector<Record> clients{ok_record(1, 100), ok_record(1, 300)};
   for (size_t i = 0; i < clients.size(); ++i) {
     clients[i].point.scenario = "concurrency";
@@ -162,7 +164,7 @@ TEST(Winner, is_not_named_by_the_load_that_was_offered) {
   }
   const auto reached = winner_lines(summarize_points(clients));
   ASSERT_EQ(reached.size(), 1u);
-  EXPECT_EQ(reached[0].find("fastest"), std::string::npos) << "eight clients are no faster way than one: " << reached[0];
+  EXPECT_EQ(reached[0].text.find("fastest"), std::string::npos) << "eight clients are no faster way than one: " << reached[0].text;
 }
 
 TEST(Progress, plain_lines_have_no_control_characters) {

@@ -2,6 +2,7 @@
 
 #include "analysis/comparison.h"
 #include "analysis/peaks.h"
+#include "analysis/ratio_text.h"
 #include "analysis/words.h"
 #include "stats/multiple.h"
 
@@ -46,18 +47,18 @@ std::string name_of(const Peak& best, bool with_batch) {
   return with_batch ? fmt::format("{} at batch {}", best.line->label, best.point->point.batch) : best.line->label;
 }
 
-std::string line_of(const Workload& workload, const std::vector<Peak>& best) {
+WinnerLine line_of(const Workload& workload, const std::vector<Peak>& best) {
   const bool batches_differ =
       std::any_of(best.begin(), best.end(), [&](const Peak& other) { return other.point->point.batch != best[0].point->point.batch; });
   const std::string first = name_of(best[0], batches_differ), second = name_of(best[1], batches_differ);
   const auto comparison = compare_points(*best[0].point, *best[1].point, "throughput", confidence_of_best(best.size()));
   if (comparison && comparison->separable())
-    return fmt::format("{}: {} is the fastest, {}", workload.label, first, comparison_words(*comparison, second));
-  if (!comparison) return fmt::format("{}: {} vs {}: not compared, one of them has no throughput", workload.label, first, second);
+    return {fmt::format("{}: {} is the fastest, {}", workload.label, first, comparison_words(*comparison, second))};
+  if (!comparison) return {fmt::format("{}: {} vs {}: not compared, one of them has no throughput", workload.label, first, second)};
   if (!comparison->interval)
-    return fmt::format("{}: {} vs {}: not compared ({}); add --repeats 5", workload.label, first, second, why_too_few(*comparison));
-  return fmt::format("{}: {} vs {}: no significant difference, {}x. Raise --repeats or --budget; deepgap doctor shows what disturbs",
-                     workload.label, first, second, format_ratio(comparison->ratio, comparison->interval));
+    return {fmt::format("{}: {} vs {}: not compared ({}); add --repeats 5", workload.label, first, second, why_too_few(*comparison))};
+  const auto [ratio, low, high] = ratio_text(comparison->ratio, *comparison->interval);
+  return {fmt::format("{}: {} vs {}: no significant difference, {}x ({} to {})", workload.label, first, second, ratio, low, high), true};
 }
 
 // Where one way was measured: what it reaches.
@@ -70,17 +71,17 @@ std::string only_line(const Workload& workload, const Peak& best) {
 
 }  // namespace
 
-std::vector<std::string> winner_lines(std::span<const PointSummary> points) {
-  std::vector<std::string> lines;
+std::vector<WinnerLine> winner_lines(std::span<const PointSummary> points) {
+  std::vector<WinnerLine> lines;
   for (const Workload& workload : arrange(points)) {
     const std::vector<Peak> best = best_of(workload);
     if (best.size() > 1) {
       lines.push_back(line_of(workload, best));
     } else if (best.size() == 1 && best[0].point->find("throughput") != nullptr) {
-      lines.push_back(only_line(workload, best[0]));
+      lines.push_back({only_line(workload, best[0])});
     } else if (best.empty() && only_offered(workload)) {
-      lines.push_back(fmt::format("{}: throughput is the offered load here, so it does not rank engines; use deepgap compare --metric {}",
-                                  workload.label, metric_of_open_loops));
+      lines.push_back({fmt::format("{}: throughput is the offered load here, so it does not rank engines; use deepgap compare --metric {}",
+                                   workload.label, metric_of_open_loops)});
     }
   }
   return lines;

@@ -51,7 +51,7 @@ Advice judge_turbo(const Facts& facts) {
 
 Advice judge_frequency(const Facts& facts) {
   if (known_text(facts, "cpu.frequency_driver")) return {Level::ok, "clock readings", "the CPU frequency is recorded with every run", ""};
-  return {Level::note, "clock readings", "the CPU frequency cannot be read: a change of clocks will not show in the Records",
+  return {Level::note, "clock readings", "the CPU frequency cannot be read: a change of clocks will not show in the records",
           "measure on the bare machine where clocks matter; else trust only repeats spread over time"};
 }
 
@@ -137,6 +137,9 @@ Advice judge_hugepages(const Facts& facts) {
           "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"};
 }
 
+// A hundredth of the machine moves a throughput by about as much as the default interval; a tenth drowns it.
+constexpr double drowns = 0.10;
+
 // ", most of all cc1plus (process 4711, 50.1 %)"
 std::string busiest_text(const std::optional<BusyProcess>& busiest) {
   if (!busiest) return "; top shows which";
@@ -145,14 +148,23 @@ std::string busiest_text(const std::optional<BusyProcess>& busiest) {
 
 }  // namespace
 
-// A hundredth of the machine moves a throughput by about as much as the default interval; a tenth drowns it.
+std::string disturbance_words(const std::optional<MachineLoad>& load) {
+  if (load && load->others >= drowns)
+    return fmt::format("other processes used {} of its CPU time{}. Stop them and run again", percent_text(load->others),
+                       load->busiest ? busiest_text(load->busiest) : "");
+  if (load && load->steal.value_or(0) >= drowns)
+    return fmt::format("its host gave {} of the CPU time to other machines. Use dedicated CPUs, or run again at a quieter hour",
+                       percent_text(*load->steal));
+  return {};
+}
+
 Advice neighbours_advice(const std::optional<MachineLoad>& load) {
   if (!load)
     return {Advice::Level::note, "other processes", "other processes cannot be seen: /proc/stat is missing or does not advance",
             "check with top"};
   const std::string finding = fmt::format("other processes use {} of the machine's CPU time", percent_text(load->others));
   if (load->others < 0.02) return {Advice::Level::ok, "other processes", finding, ""};
-  return {load->others < 0.10 ? Advice::Level::note : Advice::Level::warning, "other processes", finding + busiest_text(load->busiest),
+  return {load->others < drowns ? Advice::Level::note : Advice::Level::warning, "other processes", finding + busiest_text(load->busiest),
           "stop them, or wait until they end"};
 }
 

@@ -60,13 +60,18 @@ struct Look {
   ProcessTicks processes = {};
 };
 
+// Returns the CPU time of this process, or of its children that have ended.
+double cpu_seconds(int who) {
+  rusage usage{};
+  ::getrusage(who, &usage);
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 std::optional<Look> look(const SystemRoot& root) {
   const auto times = parse_proc_stat(root.text("/proc/stat"));
   if (!times) return std::nullopt;
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
-  return Look{*times, seconds(usage.ru_utime) + seconds(usage.ru_stime),
+  return Look{*times, cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN),
               parse_int(value_of_key(root.text("/proc/vmstat"), "pswpin")).value_or(0), processes(root)};
 }
 

@@ -17,7 +17,7 @@ struct BusyProcess {
 
 // Shares of the time of all CPUs.
 struct MachineLoad {
-  double others = 0;                   // busy with processes other than this one
+  double others = 0;                   // busy with processes other than this one and its children that ended meanwhile
   std::optional<double> steal;         // taken by the hypervisor for other machines
   double pages_swapped_in = 0;         // during the look
   std::optional<BusyProcess> busiest;  // of the others, where one used any
@@ -29,5 +29,8 @@ std::optional<MachineLoad> watch_machine(const SystemRoot& root, const std::func
 // What the others' share means for measurements, as `doctor` and the beginning of a run report it.
 struct Advice;
 Advice neighbours_advice(const std::optional<MachineLoad>& load);
+// Names what took a tenth or more of the machine while a run lasted, with what to do: "other processes used 61 % of its CPU time, most of
+// all sh (process 4711, 50 %). Stop them and run again". Empty: nothing did.
+std::string disturbance_words(const std::optional<MachineLoad>& load);
 
 }  // namespace deepgap

@@ -3,6 +3,10 @@
 #include "telemetry/fake_root.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ctime>
 
 namespace deepgap {
 namespace {
@@ -23,6 +27,36 @@ TEST(MachineLoad, SharesOfTheLook) {
   EXPECT_EQ(load->busiest->process, 12);
   EXPECT_EQ(load->busiest->name, "a (b) c");
   EXPECT_NEAR(load->busiest->share, 0.14, 0.001);
+}
+
+TEST(MachineLoad, WhatDisturbedARunIsNamedFromATenthOn) {
+  EXPECT_EQ(disturbance_words(std::nullopt), "");
+  EXPECT_EQ(disturbance_words(MachineLoad{0.09, 0.09, 0, BusyProcess{7, "sh", 0.09}}), "");
+  EXPECT_EQ(disturbance_words(MachineLoad{0.61, 0.2, 0, BusyProcess{4711, "sh", 0.5}}),
+            "other processes used 61 % of its CPU time, most of all sh (process 4711, 50 %). Stop them and run again");
+  EXPECT_EQ(disturbance_words(MachineLoad{0.61, {}, 0, {}}), "other processes used 61 % of its CPU time. Stop them and run again");
+  EXPECT_EQ(disturbance_words(MachineLoad{0, 0.2, 0, {}}),
+            "its host gave 20 % of the CPU time to other machines. Use dedicated CPUs, or run again at a quieter hour");
+}
+
+// Workers have ended when a run has: what they used is the run's own.
+TEST(MachineLoad, ChildrenThatEndedAreNoOthers) {
+  FakeRoot fake;
+  fake.with("/proc/stat", "cpu  0 0 0 0 0 0 0 0\n").with("/proc/vmstat", "pswpin 5\n");
+  const auto load = watch_machine(SystemRoot(fake.path()), [&] {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const std::clock_t enough = std::clock() + CLOCKS_PER_SEC / 10;
+      while (std::clock() < enough) {
+      }
+      ::_exit(0);
+    }
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    fake.with("/proc/stat", "cpu  10 0 0 10 0 0 0 0\n");  // a tenth of a second busy, as the child was
+  });
+  ASSERT_TRUE(load);
+  EXPECT_LT(load->others, 0.05);
 }
 
 TEST(MachineLoad, StandingStillOrAbsentIsNotQuiet) {

@@ -69,9 +69,9 @@ class BatchPeak final : public Finding {
     std::vector<Sweep> fastest_first = sweeps;
     std::stable_sort(fastest_first.begin(), fastest_first.end(),
                      [&](const Sweep& a, const Sweep& b) { return throughput(a) > throughput(b); });
-    const std::string range =
-        enough.size() == 1 ? std::to_string(*enough.begin()) : fmt::format("{} to {}, by line,", *enough.begin(), *enough.rbegin());
-    statement.headline = fmt::format("{}: batch {} is enough to be within 5 % of the peak", workload.label, range);
+    const int64_t least = *enough.begin(), most = *enough.rbegin();
+    statement.headline = least == most ? fmt::format("{}: batch {} is enough to be within 5 % of the peak", workload.label, least)
+                                       : fmt::format("{}: 95 % of the peak is reached at batch {} to {}", workload.label, least, most);
     statement.detail = sweeps.size() == 1 ? words_for(sweeps[0]) : words_for_all(fastest_first);
     return statement;
   }
@@ -88,8 +88,11 @@ class BatchPeak final : public Finding {
         same->second.push_back(sweep.line->label);
       }
     }
+    constexpr size_t most_sentences = 3, most_labels = 2;  // the fastest; the curves show the rest
     std::vector<std::string> text;
-    for (const auto& [words, labels] : sentences) text.push_back(fmt::format("{}: {}.", list_of(labels), words));
+    for (const auto& [words, labels] : sentences) {
+      if (text.size() < most_sentences) text.push_back(fmt::format("{}: {}.", list_of(labels, most_labels), words));
+    }
     return join(text, " ");
   }
 

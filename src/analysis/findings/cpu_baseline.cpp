@@ -54,14 +54,13 @@ class CpuBaseline final : public Finding {
     const std::string device = gpu.line->device.empty() ? "the GPU" : gpu.line->device;
     const auto words = [&](const Pair& pair) -> std::string {
       const auto ratio = compare_points(*pair.gpu.point, *pair.cpu.point, "throughput");
-      if (!ratio) return {};
-      if (!ratio->interval)
-        return fmt::format("{} in {} is not compared with the CPU in {} ({})", device, precision_of(pair.gpu), precision_of(pair.cpu),
-                           why_too_few(*ratio));
+      if (!ratio || !ratio->interval) return {};  // without an interval there is nothing to state
       return fmt::format("{} in {} gives {} times the throughput of the CPU in {}", device, precision_of(pair.gpu), ratio_in_words(*ratio),
                          precision_of(pair.cpu));
     };
-    const Pair best{gpu, cpu}, equal = at_equal_precision(workload).value_or(best);
+    const Pair best{gpu, cpu};
+    Pair equal = at_equal_precision(workload).value_or(best);
+    if (words(equal).empty()) equal = best;
     const std::string headline = words(equal);
     if (headline.empty()) return;
     Statement statement{Tone::result,

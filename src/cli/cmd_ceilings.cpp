@@ -26,7 +26,7 @@ class CeilingsCommand final : public Command {
   void declare(CLI::App& app) override {
     app.add_option("-d,--device", device_, "Measure this device: cpu, cuda:0")->type_name("NAME");
     app.add_option("--threads", threads_, "Use this many CPU threads [default: all allowed CPUs]")->type_name("N");
-    app.add_option("--cache", cache_, "Keep results in this folder")->type_name("DIR");
+    app.add_option("--cache", cache_, "Keep results in this folder [default: ~/.cache/deepgap]")->type_name("DIR");
     app.add_flag("--fresh", fresh_, "Measure again instead of using kept results");
     app.add_flag("--json", json_, "Print JSON");
   }

@@ -62,7 +62,7 @@ class CheckCommand : public Command {
     declare_libtorch_folder(app);
     app.add_flag("--nodes", nodes_, "Check each node alone on the reference's values, with at most 4 samples");
     app.add_option("--margin", margin_,
-                   "Also report top-1 agreement for samples whose best class leads by at least this probability, such as 0.1")
+                   "Report top-1 agreement for samples whose best class leads by at least this probability, such as 0.1")
         ->type_name("SHARE");
     app.add_option("--outputs", outputs_, "Write the engine's outputs to FOLDER as sample0-output0.npy and so on")->type_name("FOLDER");
     app.add_flag("--json", json_, "Print JSON");

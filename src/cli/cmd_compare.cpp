@@ -82,8 +82,8 @@ class CompareCommand final : public Command {
         ->type_name("SHARE");
     app.add_option("--format", format_, "Output format: text, md (for a pull request) or json")->type_name("FORMAT")->capture_default_str();
     app.add_flag("--json", json_, "Print JSON, as --format json does");
-    app.add_flag("--profile", profile_, "Also show which parts of the networks changed, if run --profile kept profiles of both sides");
-    app.add_option("-o,--output", output_, "Also write an HTML page with a forest plot of the ratios")->type_name("FILE.html");
+    app.add_flag("--profile", profile_, "Show which parts of the networks changed, if run --profile kept profiles of both sides");
+    app.add_option("-o,--output", output_, "Write an HTML page with a forest plot of the ratios")->type_name("FILE.html");
     which_.declare(app);
   }
   int run() override;

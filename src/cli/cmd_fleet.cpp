@@ -134,14 +134,19 @@ void FleetCommand::declare_cut(CLI::App& app, const std::string& group) {
                  "Let each task measure one point of each network this many times, to compare nodes; 0: no comparison")
       ->group(group)
       ->type_name("N")
-      ->check(CLI::Range(0, 100))
+      ->check(CLI::Range(0, 100).description(""))
       ->capture_default_str();
   app.add_option("--device-kind", device_kind_, "Require these words in the name of the device; other nodes measure nothing")
       ->group(group)
       ->type_name("WORDS");
   app.add_option("--hand-in", hand_in_, "Write results back at most this often")->group(group)->type_name("TIME")->capture_default_str();
-  app.add_option("--timeout", timeout_, "Stop a worker that makes no progress for this long")->group(group)->type_name("TIME");
-  app.add_option("--cache", cache_, "Keep references and compiled models in this folder on each node")->group(group)->type_name("DIR");
+  app.add_option("--timeout", timeout_, "Stop a worker that makes no progress for this long")
+      ->group(group)
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--cache", cache_, "Keep references and compiled models in this folder on each node [default: ~/.cache/deepgap]")
+      ->group(group)
+      ->type_name("DIR");
   app.add_flag("--absolute-paths", absolute_paths_, "Keep the study's absolute paths, which are the same on all nodes")->group(group);
   app.add_option("--work", work_, "Work in this folder on the node's own disk [default: $TMPDIR, else /tmp]")
       ->group(group)

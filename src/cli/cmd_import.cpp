@@ -55,7 +55,7 @@ class ImportCommand final : public Command {
         ->type_name("csv|deepgap|mlperf|ncu")
         ->required();
     app.add_option("file", file_, "File to read; for mlperf also a folder")->type_name("FILE");
-    app.add_option("--chip", chip_, "With ncu and without a file: print the command that counts on this GPU")
+    app.add_option("--chip", chip_, "Print the command that counts on this GPU, with ncu and without a file")
         ->type_name("h100|t4|GA102|...");
     app.add_option("--source", source_, "Name the publisher [default: as the table or the mapping says]")->type_name("NAME");
     app.add_option("--mapping", mapping_, "File that maps columns to metrics [default: a bundled mapping, or deepgap's own names]")
@@ -67,7 +67,7 @@ class ImportCommand final : public Command {
     app.add_option("-o,--output,--store", output_,
                    "Add the records to this store [default: the file's name with .db, in the current folder]")
         ->type_name("STORE");
-    app.add_option("--top", top_, "With ncu: also show the N slowest kernels")->type_name("N");
+    app.add_option("--top", top_, "Show the N slowest kernels, with ncu")->type_name("N");
     app.add_flag("--json", json_, "Print JSON: number of records and contradictions; with ncu, families and kernels");
   }
 

@@ -50,11 +50,20 @@ std::string size_text(const std::optional<Dims>& dims) {
   return join(parts, "x");
 }
 
+// Open sizes other than the batch are "?": their names may hold an x, as "x.2" does. --json has the names.
+std::string table_size_text(std::optional<Dims> dims) {
+  if (!dims) return size_text(dims);
+  for (Dim& dim : *dims) {
+    if (!dim.known() && dim.symbol != batch_symbol) dim.symbol = "?";
+  }
+  return size_text(dims);
+}
+
 std::string tensor_text(const std::vector<TensorInfo>& tensors) {
   std::vector<std::string> parts;
   for (const TensorInfo& tensor : tensors) {
     const std::string type = tensor.type == DataType::f32 ? "" : fmt::format(" {}", name_of(tensor.type));
-    parts.push_back(fmt::format("{}{}", size_text(tensor.dims), type));
+    parts.push_back(fmt::format("{}{}", table_size_text(tensor.dims), type));
   }
   return join(parts, ", ");
 }

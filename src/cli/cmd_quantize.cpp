@@ -41,12 +41,12 @@ class QuantizeCommand final : public Command {
     }
     app.add_option("--calibration-table", order_.table, "Take the ranges from this file instead of calibrating")->type_name("FILE");
     app.add_option("--save-table", order_.save_table, "Write the ranges to this file")->type_name("FILE");
-    app.add_option("-w,--weights", order_.model.weights, "Weights: seeded, a named set (imagenet), or a safetensors file")
+    app.add_option("-w,--weights", order_.model.weights, "Weights: seeded, a named set (imagenet), or a safetensors file [default: seeded]")
         ->type_name("NAME|FILE");
     app.add_option("-t,--threads", order_.threads, "Threads for calibration [default: all allowed CPUs]")->type_name("N");
     app.add_option("--shape", shapes_, "Set sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
     app.add_option("--input", inputs_, input_flag_describe)->type_name("NAME=NUMBERS")->take_all()->allow_extra_args(false);
-    app.add_option("--cache", order_.model.cache_dir, "Keep weights in this folder")->type_name("DIR");
+    app.add_option("--cache", order_.model.cache_dir, "Keep weights in this folder [default: ~/.cache/deepgap]")->type_name("DIR");
     app.add_flag("--json", json_, "Print JSON");
     app.footer("docs/how-to/quantize.md describes the method, the file and the table.");
     order_.threads = 0;

@@ -45,7 +45,7 @@ class RecommendCommand final : public Command {
     app.add_option("--accuracy-loss", loss_, "Largest loss of top-1 accuracy against fp32: 1%")->type_name("SHARE");
     app.add_option("--minimize", goal_, "Minimize cost, energy, devices or latency [default: cost with --prices, else devices]")
         ->type_name("cost|energy|devices|latency");
-    app.add_option("--allow", allow_, "Also accept rows that are unchecked, unstable, undecided (inconclusive), invalid or published")
+    app.add_option("--allow", allow_, "Accept rows that are unchecked, unstable, undecided (inconclusive), invalid or published")
         ->type_name("WHAT,WHAT...");
     declare_prices(app, prices_);
     app.add_flag("--json", json_, "Print JSON: choice, runners_up and unknown");

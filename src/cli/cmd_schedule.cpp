@@ -90,7 +90,7 @@ class ScheduleCommand final : public Command {
     app.add_option("--settings", settings_, "Settings of the run, as JSON")->required()->type_name("RUN.json");
     app.add_option("--mlperf", round_, "Apply the official seeds and the LoadGen rules of this round: v5.0, v5.1, v6.0, v6.1")
         ->type_name("ROUND");
-    app.add_option("--limit", limit_, "Write at most N rows")->check(CLI::NonNegativeNumber)->type_name("N");
+    app.add_option("--limit", limit_, "Write at most N rows")->check(CLI::NonNegativeNumber.description(""))->type_name("N");
     app.add_flag("--loaded-sets", loaded_sets_, "Write the lists of samples to load instead");
   }
   int run() override {

@@ -44,7 +44,7 @@ class TrendCommand final : public Command {
         ->capture_default_str();
     app.add_option("--format", format_, "Output format: text or json")->type_name("FORMAT")->capture_default_str();
     app.add_flag("--json", json_, "Print JSON, as --format json does");
-    app.add_option("-o,--output", output_, "Also write an HTML page with a chart of every series")->type_name("FILE.html");
+    app.add_option("-o,--output", output_, "Write an HTML page with a chart of every series")->type_name("FILE.html");
     which_.declare(app);
   }
   int run() override;

@@ -26,8 +26,8 @@ namespace {
 
 constexpr AxisFlag tune_flags[] = {
     {"-m,--model,--onnx", "model", "Zoo name (deepgap models) or ONNX file"},
-    {"-w,--weights", "weights", "Weights: seeded, a named set (imagenet), or a safetensors file"},
-    {"--dataset", "dataset", "Dataset: seeded, zeros, pictures, crops, or a path"},
+    {"-w,--weights", "weights", "Weights: seeded, a named set (imagenet), or a safetensors file [default: seeded]"},
+    {"--dataset", "dataset", "Dataset: seeded, zeros, pictures, crops, or a path [default: seeded]"},
     {"--bound,--slo", "bound", "Latency SLO to meet: p99=15ms [default: none; maximize throughput]"},
     {"-e,--backend", "backend", "Engines to try [default: native]"},
     {"-d,--device", "device", "Devices to try: cpu, cuda:0 [default: cpu]"},
@@ -35,8 +35,8 @@ constexpr AxisFlag tune_flags[] = {
     {"-t,--threads", "threads", "Engine threads to try [default: all allowed CPUs; with four or more, also half of them]"},
     {"--streams", "streams", "Concurrent queries to try [default: 1, 2, 4, ... up to the threads]"},
     {"-b,--batch", "batch", "Samples a query to try [default: 1,4,16; with an SLO: 1]"},
-    {"--max-batch", "max_batch", "With an SLO: samples to join into one batch at most [default: 1,4,16]"},
-    {"--max-delay", "max_delay", "With an SLO: time that a query may wait for its batch [default: 0 and a tenth of the SLO]"},
+    {"--max-batch", "max_batch", "Samples to join into one batch at most, with an SLO [default: 1,4,16]"},
+    {"--max-delay", "max_delay", "Time that a query may wait for its batch, with an SLO [default: 0 and a tenth of the SLO]"},
 };
 
 class TuneCommand final : public Command {
@@ -79,7 +79,7 @@ void TuneCommand::declare(CLI::App& app) {
       ->type_name("TIME")
       ->capture_default_str();
   app.add_option("--duration", duration_, "Length of each run [default: 2s; with an SLO: 10s]")->group(how)->type_name("TIME");
-  app.add_option("--peak-ratio", ratio_, "With an SLO: stop when the peak load is known this closely")
+  app.add_option("--peak-ratio", ratio_, "Stop when the peak load is known this closely, with an SLO")
       ->group(how)
       ->type_name("SHARE")
       ->capture_default_str();

@@ -185,8 +185,21 @@ TEST(CommandLine, HelpShowsDefaultsAndBeginsWithTheActor) {
   for (const CLI::App* app : line.shown()) {
     for (const FlagRow& flag : command_row(line, *app).flags) {
       EXPECT_THAT(flag.describe, testing::Not(HasSubstr("left out:"))) << app->get_name();
-      for (const char* fragment : {"Of ", "What ", "Whose ", "Who "}) EXPECT_FALSE(flag.describe.starts_with(fragment)) << flag.describe;
+      EXPECT_THAT(flag.value, testing::Not(testing::AnyOf(HasSubstr(" in ["), HasSubstr("NONNEG")))) << "a validator's own name";
+      for (const char* fragment : {"Of ", "What ", "Whose ", "Who ", "Also ", "If ", "With ", "After "})
+        EXPECT_FALSE(flag.describe.starts_with(fragment)) << flag.describe;
     }
+  }
+}
+
+TEST(CommandLine, HelpHasEachGroupOnce) {
+  const CommandLine line;
+  for (const CLI::App* command : line.shown()) {
+    std::vector<std::string> headings;
+    for (const std::string& text : split(line.help(command->get_name()), '\n'))
+      if (!text.empty() && text.front() != ' ' && text.back() == ':') headings.push_back(text);
+    std::sort(headings.begin(), headings.end());
+    EXPECT_EQ(std::adjacent_find(headings.begin(), headings.end()), headings.end()) << command->get_name();
   }
 }
 

@@ -134,8 +134,9 @@ std::vector<std::string> unmatched_notes(const ResultsComparison& comparison, co
 std::string apart_note(const ResultsComparison& comparison) {
   const auto apart = std::count_if(comparison.points.begin(), comparison.points.end(), [](const PointChange& p) { return p.apart; });
   if (apart == 0) return {};
-  const std::string which = static_cast<size_t>(apart) == comparison.points.size() ? "" : count_of(apart, "point ", "points ");
-  return which + "measured apart in time: what the machine did between is in the ratios; one run of both, with repeats, leaves it out";
+  const bool all = static_cast<size_t>(apart) == comparison.points.size();
+  return (all ? "the sides were" : count_of(apart, "point was", "points were")) +
+         " measured at different times, so ratios include changes of the machine; measure both in one run with repeats";
 }
 
 // What must be known before the figures are read.

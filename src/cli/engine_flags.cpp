@@ -52,17 +52,20 @@ void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
       ->type_name("NAME=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--isa", isa_, "Newest instruction set that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx")
+  app.add_option("--isa", isa_,
+                 "Newest instruction set that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx "
+                 "[default: auto]")
       ->type_name("NAME");
   app.add_option("--dataset", request.dataset, "Dataset: seeded, zeros, pictures, crops, a folder or a file [default: seeded]")
       ->type_name("NAME|PATH");
-  app.add_option("-w,--weights", request.model.weights, "Weights: seeded, a named set (imagenet), or a safetensors file")
+  app.add_option("-w,--weights", request.model.weights, "Weights: seeded, a named set (imagenet), or a safetensors file [default: seeded]")
       ->type_name("NAME|FILE");
   app.add_option("--shape", shapes_, "Set sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
   app.add_option("--input", inputs_, input_flag_describe)->type_name("NAME=NUMBERS")->take_all()->allow_extra_args(false);
   app.add_option("--quantize", quantize_, "Set how an FP32 model is quantized for int8: method=entropy (see deepgap quantize --help)")
       ->type_name("NAME=VALUE");
-  app.add_option("--cache", cache_, "Keep weights, quantized models and measured peaks in this folder")->type_name("DIR");
+  app.add_option("--cache", cache_, "Keep weights, quantized models and measured peaks in this folder [default: ~/.cache/deepgap]")
+      ->type_name("DIR");
 }
 
 void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) const {

@@ -112,14 +112,20 @@ std::string footer_lines(const std::string& footer) {
   return shown;
 }
 
+// Each group once, in the order of its first flag; those without a group stand last.
 std::string flag_lines(const std::vector<FlagRow>& flags) {
-  std::string shown, group;
+  constexpr const char* no_group = "Flags";
+  std::vector<std::pair<std::string, std::string>> groups;  // title, lines
   for (const FlagRow& flag : flags) {
     if (flag.names.empty()) continue;
-    if (flag.group != group) shown += "\n" + (flag.group == "OPTIONS" || flag.group == "Options" ? "Flags" : flag.group) + ":\n";
-    group = flag.group;
-    shown += entry(heading_of(flag), describe(flag), description_column);
+    const std::string title = flag.group == "OPTIONS" || flag.group == "Options" ? no_group : flag.group;
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& known) { return known.first == title; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {title, ""});
+    group->second += entry(heading_of(flag), describe(flag), description_column);
   }
+  std::stable_partition(groups.begin(), groups.end(), [](const auto& group) { return group.first != no_group; });
+  std::string shown;
+  for (const auto& [title, lines] : groups) shown += "\n" + title + ":\n" + lines;
   return shown;
 }
 

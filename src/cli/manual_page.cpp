@@ -47,7 +47,7 @@ std::string manual_page(const std::vector<CommandRow>& commands, const std::stri
       ".TH DEEPGAP 1 \"\" \"deepgap {}\" \"User Commands\"\n"
       ".SH NAME\ndeepgap \\- measure how fast deep\\-learning models run, explain why, and help choose\n"
       ".SH SYNOPSIS\n.B deepgap\n.I COMMAND\n[\\fIflags\\fR]\n"
-      ".SH DESCRIPTION\nEvery result is a Record in a store, one SQLite file: deepgap.db where no other is named.\n"
+      ".SH DESCRIPTION\nEvery result is a record in a store, one SQLite file: deepgap.db if no other is named.\n"
       ".SH COMMANDS\n",
       roff(version));
   for (const CommandRow& command : commands) add_command(command, text);

@@ -57,7 +57,7 @@ void MlperfFlags::declare(CLI::App& app, const std::string& what, const std::str
   app.add_option("--mlperf-conf", mlperf_conf_, "LoadGen's mlperf.conf [default: the rules of the round]")->group(what)->type_name("FILE");
   app.add_option("--audit-conf", audit_conf_, "LoadGen's audit.config, which overrides everything else")->group(what)->type_name("FILE");
   app.add_option("--mlperf-log", log_, "Write LoadGen's log files of MLPerf runs to this folder")->group(where)->type_name("DIR");
-  app.add_flag("--mlperf-trace", trace_, "Also write mlperf_log_trace.json")->group(where);
+  app.add_flag("--mlperf-trace", trace_, "Write mlperf_log_trace.json as well")->group(where);
 }
 
 void MlperfFlags::add_conf_files(const AxisFlags& given, Overrides& overrides) const {

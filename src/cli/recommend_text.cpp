@@ -2,6 +2,7 @@
 
 #include "analysis/cost/prices.h"
 #include "analysis/words.h"
+#include "base/quantity.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 
@@ -73,7 +74,7 @@ std::string change_text(const BreakEven& change, const Demand& demand, const std
 
 std::string demand_text(const Workload& workload, const Demand& demand) {
   std::string text = workload.label;
-  if (demand.rate) text += fmt::format(", {} items/s", format_significant(*demand.rate, 5));
+  if (demand.rate) text += fmt::format(", {} items/s", short_text(*demand.rate, 5));
   for (const LatencyBound& bound : demand.bounds) text += ", " + bound.text;
   if (demand.accuracy_loss) text += fmt::format(", accuracy loss at most {}", format_percent(*demand.accuracy_loss));
   return text + fmt::format(", least {}", name_of(demand.goal));

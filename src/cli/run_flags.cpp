@@ -26,7 +26,7 @@ void RunFlags::declare(CLI::App& app, const std::string& group) {
       ->type_name("FILE")
       ->capture_default_str();
   app.add_flag("--resume", resume_, "Leave out what the store already has")->group(group);
-  app.add_option("--busy", busy_, "If another run uses a device: wait, refuse, or share the device")
+  app.add_option("--busy", busy_, "Choice while another run uses a device: wait, refuse, or share the device")
       ->group(group)
       ->type_name("wait|refuse|share")
       ->capture_default_str();
@@ -34,15 +34,15 @@ void RunFlags::declare(CLI::App& app, const std::string& group) {
       ->group(group)
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_option("--cache", cache_, "Keep references, weights, quantized models and GPU kernels in this folder")
+  app.add_option("--cache", cache_, "Keep references, weights, quantized models and GPU kernels in this folder [default: ~/.cache/deepgap]")
       ->group(group)
       ->type_name("DIR");
-  app.add_option("--export-json", json_file_, "Also write the summary as JSON to FILE")->group(group)->type_name("FILE");
+  app.add_option("--export-json", json_file_, "Write the summary as JSON to FILE")->group(group)->type_name("FILE");
   app.add_option("--export-timings", timings_file_, "Write a row for each timed query to FILE: .csv, or .json for a JSON array")
       ->group(group)
       ->type_name("FILE");
   app.add_flag("-q,--quiet", quiet_, "Print only results and errors")->group(group);
-  app.add_flag("-v,--verbose", verbose_, "Also print where the time of each run went, and the last output of failed workers")->group(group);
+  app.add_flag("-v,--verbose", verbose_, "Print where the time of each run went, and the last output of failed workers")->group(group);
   declare_libtorch_folder(app);
 }
 

@@ -21,10 +21,10 @@ def field(number, content):
     return bytes([number << 3 | 2]) + (bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])) + content
 
 
-def relu_model(tensor=b""):
-    """x [N,4] -> Relu -> y, with a TensorProto as initialiser where one is given."""
+def relu_model(tensor=b"", second=b"\x08\x04"):
+    """x [N,4] -> Relu -> y, with a TensorProto as initialiser where one is given. `second` is the second dimension."""
     def value(name):
-        dims = field(1, field(2, b"batch")) + field(1, b"\x08\x04")
+        dims = field(1, field(2, b"batch")) + field(1, second)
         return field(1, name) + field(2, field(1, b"\x08\x01" + field(2, dims)))
     node = field(1, b"x") + field(2, b"y") + field(4, b"Relu")
     graph = field(1, node) + field(2, b"g") + (field(5, tensor) if tensor else b"") + field(11, value(b"x")) + field(12, value(b"y"))
@@ -88,6 +88,9 @@ class ModelsTest(unittest.TestCase):
         self.assertEqual(self.rows(path)[0]["flop"], 4)
         self.assertEqual(self.rows(path, "--shape", "x:5x4")[0]["outputs"][0]["shape"], [5, 4])
         self.refused(path, "--shape", "x:5", saying="2 dimensions")
+        named = self.file("named.onnx", relu_model(second=field(2, b"x.2")))
+        self.assertIn("Nx?", self.run_models(named).stdout)
+        self.assertEqual(self.rows(named)[0]["inputs"][0]["shape"], ["N", "x.2"])
         self.refused(path, "--shape", "z:5x4", saying="'z'")
 
     def test_wrong_names_and_flags(self):

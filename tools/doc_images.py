@@ -22,7 +22,7 @@ FIGURES = {
     "how-to/img/forest-plot.svg": (["quickstart-xeon-16/store.db"], "Against each other", "resnet18", ""),
     "how-to/img/load-curve.svg": (["cpu/load.db"], "Load", "", "against"),
     "how-to/img/roofline.svg": (["training/h200.db"], "Where the time goes", "resnet50", ""),
-    "how-to/img/pareto.svg": (["h200-native/grid.db"], "What to take|Recommendations", "resnet50", "Throughput against latency"),
+    "how-to/img/pareto.svg": (["h200-native/grid.db"], "Recommendations", "resnet50", "Throughput against latency"),
 }
 REPORT = ("tutorials/img/report.png", ["quickstart-xeon-16/store.db"])
 DRAWN = re.compile(r"(^|[\s,>])\.(grid|axis|tick|axis-title|line|label|tag|roof|roof-name|dot|ring|reach|found|s\d)\b|^:root|^\.s\d")

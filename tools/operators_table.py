@@ -3,7 +3,7 @@
 
     tools/operators_table.py build/bin/deepgap_conformance [docs/reference/operators.md]
 
-Runs every engine through the suite's operator cases and says in which precisions each answered as the plain evaluator does. Prints the table;
+Runs every engine through the suite's operator cases and says in which precisions each answered as the reference interpreter does. Prints the table;
 with a file named, puts it between that file's lines "<!-- operators table -->" and "<!-- end of operators table -->"."""
 import json
 import pathlib

@@ -75,7 +75,7 @@ Aspects all_aspects(const PointSummary& summary, const DeviceNames& devices) {
                   {"0 weights", point.weights + " weights"},
                   {"0 dataset", point.dataset},
                   {"0 samples", hash_words("samples", option_of(point, dataset_hash_option))},
-                  {"8 contender", place ? fmt::format("contender {}/{}", place->number, place->count) : std::string()}});
+                  {"8 contender", place ? fmt::format("arm {}/{}", place->number, place->count) : std::string()}});
   return aspects;
 }
 

@@ -48,7 +48,7 @@ TEST(PointLabels, ScenarioWeightsAndPlaceInADuelTellApart) {
   EXPECT_EQ(told.size(), 4u);
   EXPECT_THAT(labels.of(points[1]), testing::HasSubstr("server"));
   EXPECT_THAT(labels.of(points[2]), testing::HasSubstr("file.safetensors weights"));
-  EXPECT_THAT(labels.of(points[3]), testing::HasSubstr("contender 2/2"));
+  EXPECT_THAT(labels.of(points[3]), testing::HasSubstr("arm 2/2"));
 }
 
 TEST(PointLabels, CardsOfOneModelAreToldByTheirIndex) {

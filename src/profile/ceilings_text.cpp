@@ -67,7 +67,8 @@ std::string ceilings_table(const std::string& device, const ShownCeilings& machi
       ceilings.gpu ? ceilings.gpu->device : fmt::format("{} thread{}", ceilings.threads, ceilings.threads == 1 ? "" : "s");
   std::string text = fmt::format("{}: {}, {}\n", device, who,
                                  machine.measured ? fmt::format("measured in {:.1f} s", ceilings.seconds) : "measured before");
-  text += fmt::format("{:<28} {:>14} {:>14} {:>14} {:>22}  {}\n", "ceiling", "best", "median", "kept up", "data sheet", "while kept up");
+  text +=
+      fmt::format("{:<28} {:>14} {:>14} {:>14} {:>22}  {}\n", "measured peak", "best", "median", "sustained", "data sheet", "sustained at");
   for (const ComputeCeiling& compute : ceilings.compute)
     text += line(fmt::format("{} {}", compute.precision, compute.kernel), compute.flop_per_s, compute.median_flop_per_s, compute.sustained,
                  said_of(sheet, compute, ceilings), "FLOP/s");

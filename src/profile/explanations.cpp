@@ -254,9 +254,9 @@ void add_power(const ProfileHeader& header, const Ceilings& ceilings, std::vecto
   if (peak == nullptr || !peak->sustained || peak->sustained->limited_by.find("power") == std::string::npos) return;
   all.push_back(
       {"power_capped",
-       fmt::format("The power limit holds this device back: of its best in {} it keeps up {}", peak->precision,
+       fmt::format("The power limit holds this device back: it sustains {1} of its best in {0}", peak->precision,
                    whole_percent(peak->sustained->per_s / peak->flop_per_s)),
-       fmt::format("{:.0f} TFLOP/s in bursts, {:.0f} kept up at {:.2f} GHz and {:.0f} W ({})", peak->flop_per_s / 1e12,
+       fmt::format("{:.0f} TFLOP/s in bursts, {:.0f} sustained at {:.2f} GHz and {:.0f} W ({})", peak->flop_per_s / 1e12,
                    peak->sustained->per_s / 1e12, peak->sustained->sm_hz / 1e9, peak->sustained->power_w, peak->sustained->limited_by)});
 }
 

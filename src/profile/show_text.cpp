@@ -46,7 +46,7 @@ std::string when_text(const ShownCeilings& machine) {
 }
 
 std::string sustained_text(const Sustained& sustained) {
-  std::string text = fmt::format("{:.0f} kept up", sustained.per_s / 1e12);
+  std::string text = fmt::format("{:.0f} sustained", sustained.per_s / 1e12);
   if (sustained.sm_hz > 0) text += fmt::format(" at {:.2f} GHz", sustained.sm_hz / 1e9);
   if (sustained.power_w > 0) text += fmt::format(", {:.0f} W", sustained.power_w);
   if (!sustained.limited_by.empty() && sustained.limited_by != "none") text += fmt::format(", held back by {}", sustained.limited_by);

@@ -43,10 +43,10 @@ std::string duels_section(const View& view) {
   const std::vector<DuelFound> duels = duels_of(view.results.points);
   if (duels.empty()) return {};
   std::string html =
-      "<section id=\"duels\"><h2>Duels</h2><p class=\"aside\">Contenders stayed loaded and took short turns; each is compared with the "
-      "first, "
-      "turn by turn. Bars are intervals that hold whenever they are looked at, the band is what counts as the same, hollow marks are not "
-      "settled.</p>";
+      "<section id=\"duels\"><h2>Interleaved comparisons</h2><p class=\"aside\">All arms stayed loaded and ran in alternating time slices. "
+      "Each is "
+      "compared with the first, slice by slice. Bars are 95 % intervals that stay valid however often they are checked. The band marks "
+      "ratios that count as the same. Hollow marks are inconclusive.</p>";
   for (size_t i = 0; i < duels.size() && i < report_caps.statements; ++i) html += one(duels[i]);
   return html +
          left_out_note(duels.size() - std::min(duels.size(), report_caps.statements), "more interleaved comparison is not drawn",

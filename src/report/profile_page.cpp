@@ -330,8 +330,8 @@ class Page {
     const Ceilings& ceilings = machine_.ceilings;
     if (ceilings.compute.empty()) return {};
     const auto sheet = ceilings.gpu ? data_sheet_of(ceilings.gpu->device) : std::nullopt;
-    std::string out = "<h2>Ceilings</h2>\n<div class=\"scroll\"><table><tr>" + heading("measured", false) + heading("best", true) +
-                      heading("kept up", true) + heading("data sheet", true) + "</tr>\n";
+    std::string out = "<h2>Measured peaks</h2>\n<div class=\"scroll\"><table><tr>" + heading("measured", false) + heading("best", true) +
+                      heading("sustained", true) + heading("data sheet", true) + "</tr>\n";
     const auto scaled = [](double value, const char* unit) {
       if (value <= 0) return std::string("-");
       return value >= 1e12 ? fmt::format("{:.2f} T{}", value / 1e12, unit) : fmt::format("{:.1f} G{}", value / 1e9, unit);

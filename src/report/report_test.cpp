@@ -224,7 +224,7 @@ TEST(HtmlReport, draws_duels_as_a_forest) {
       "no significant difference in throughput from native (ratio 1.01, 0.97 to 1.06); its budget is spent; needs about 3 minutes more";
   records[2].estimates["duel_ratio"] = {1.01, 0.97, 1.06, 200};
   const std::string html = html_of(records);
-  EXPECT_THAT(html, HasSubstr("<h2>Duels</h2>"));
+  EXPECT_THAT(html, HasSubstr("<h2>Interleaved comparisons</h2>"));
   EXPECT_THAT(html, HasSubstr("a&lt;b: throughput 1.07 times (1.05 to 1.09) that of native"));
   EXPECT_THAT(html, HasSubstr("openvino: no significant difference"));
   EXPECT_EQ(occurrences(html, "class=\"mark hollow\" transform"), 1u);
@@ -301,7 +301,7 @@ TEST(HtmlReport, says_what_to_take) {
   EXPECT_THAT(html, HasSubstr("Throughput against latency"));
   EXPECT_THAT(html, Not(HasSubstr("least cost")));  // nobody gave prices
   const std::string text = markdown_report(results, {});
-  EXPECT_THAT(text, HasSubstr("## What to take"));
+  EXPECT_THAT(text, HasSubstr("## Recommendations"));
   EXPECT_THAT(text, HasSubstr("| highest throughput | native"));
 }
 

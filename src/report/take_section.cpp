@@ -126,7 +126,7 @@ std::string workload_part(const View& view, const Workload& workload) {
   const auto& goals = goal_metrics();
   const std::string& currency = view.results.currency;
   std::string html = "<h3>" + html_escaped(heading_of(workload)) + "</h3>";
-  if (!from.all_trusted) html += "<p class=\"aside\">No point of it is valid, checked and measured here: these are of what there is.</p>";
+  if (!from.all_trusted) html += "<p class=\"aside\">No valid, checked point was measured here, so these come from all points.</p>";
   html += table(rows, currency);
   const std::string figures =
       front_figure(workload, from, goals[1], goals[0], currency) + front_figure(workload, from, goals[1], goals[3], currency) +

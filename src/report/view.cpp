@@ -265,7 +265,7 @@ std::vector<std::string> point_names(const View& view, const std::vector<const P
   for (const PointSummary* point : points) {
     const auto line = view.line_labels.find(point);
     const std::string way = line != view.line_labels.end()  ? line->second
-                            : contender_place(point->point) ? "contender " + contender_name(point->point)
+                            : contender_place(point->point) ? "arm " + contender_name(point->point)
                                                             : tenant_name(point->point);
     labels.push_back(fmt::format("{} \u00b7 {} \u00b7 batch {}", point->point.model, way, point->point.batch));
   }

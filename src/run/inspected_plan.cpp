@@ -56,7 +56,7 @@ void refuse_together(InspectedPlan& plan, const SetJobs& set) {
     const Job& refused = plan.jobs[i];
     if (plan.of(refused).supported) continue;
     const bool tenant = tenant_place(refused.point).has_value();
-    const std::string reason = fmt::format("{} {} is refused: {}", tenant ? "tenant" : "contender",
+    const std::string reason = fmt::format("{} {} is refused: {}", tenant ? "tenant" : "arm",
                                            tenant ? tenant_name(refused.point) : contender_name(refused.point), plan.of(refused).reason);
     for (const size_t other : set) {
       InspectedPoint& inspected = plan.points.at(plan.jobs[other].point_id);

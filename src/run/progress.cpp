@@ -23,7 +23,7 @@ std::string point_label(const Point& point, bool with_threads) {
   if (point.placement != Placement{}) label += " on " + placement_name(point.placement);
   if (point.scenario != Point{}.scenario) label += " " + point.scenario;
   for (const auto& [name, value] : without_dataset_hash(without_duel(point)).options) label += fmt::format(" {}={}", name, value);
-  if (const auto place = contender_place(point)) label += fmt::format(" contender {}/{}", place->number, place->count);
+  if (const auto place = contender_place(point)) label += fmt::format(" arm {}/{}", place->number, place->count);
   return label;
 }
 

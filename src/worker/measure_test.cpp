@@ -183,7 +183,7 @@ TEST_F(MeasureTest, AnOpenLoopHasAWindowOfItsOwnWhereNobodyAskedForOne) {
   EXPECT_EQ(record.timings.size(), 1000U) << "10 s of 100 a second";
   EXPECT_DOUBLE_EQ(record.estimates.at("offered_rate").value, 100);
   EXPECT_EQ(record.verdict, Verdict::as_found) << record.reason;
-  EXPECT_THAT(text_of(record, "as_found"), HasSubstr("nothing was asked of latency"));
+  EXPECT_THAT(text_of(record, "as_found"), HasSubstr("no latency SLO was set"));
   order.point.options["bound"] = "p99=5ms";
   EXPECT_EQ(measured(order).verdict, Verdict::valid) << "the bound is what was asked";
 }

@@ -64,7 +64,7 @@ LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock
 // Returns the engine's name and version. Throws Error as open_plugin(), supports() and load() say.
 std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> queries,
                           const QueryReceiver& receive);
-inline constexpr const char* evaluator_name = "plain evaluator";
+inline constexpr const char* evaluator_name = "reference interpreter";
 // The same by the plain evaluator, whose name it returns. `observe` sees every value. Throws Error{refused} for an operator that it does
 // not have.
 std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive,

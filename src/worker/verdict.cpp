@@ -10,7 +10,7 @@ namespace {
 // found where nothing is asked of latency.
 Judgement judge_open_loop(const WindowEvidence& evidence) {
   if (evidence.bound) return {};
-  if (!evidence.asks_of_latency) return {Verdict::as_found, "", "its load was kept up with; nothing was asked of latency (--bound)"};
+  if (!evidence.asks_of_latency) return {Verdict::as_found, "", "the offered load was sustained; no latency SLO was set (--slo)"};
   if (evidence.rule.state() == Stopping::State::enough) return {};
   return {Verdict::unstable, ending_text(evidence.rule), "", true};
 }

@@ -73,14 +73,14 @@ class CompareTest(StoreCase):
         first, second = self.both("20ms", "20ms")
         done = self.compare(first, second)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("measured apart in time", done.stdout)
+        self.assertIn("measured at different times", done.stdout)
         self.assertIn("throughput", done.stdout)
 
     def test_selections_of_one_run_are_not_apart(self):
         store = self.measure("one", "10ms,20ms", "--repeats", "1")
         done = self.compare(store, "--a", "null.latency=10ms", "--b", "null.latency=20ms")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("measured apart in time", done.stdout)
+        self.assertNotIn("measured at different times", done.stdout)
 
     def test_one_repeat_is_not_enough(self):
         first, second = self.both("5ms", "5ms", "--repeats", "1")

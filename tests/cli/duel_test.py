@@ -93,7 +93,7 @@ class DuelTest(DuelCase):
         for path in page, text:
             subprocess.run([PROGRAM, "report", self.store, "--output", path], check=True, capture_output=True)
         with open(page, encoding="utf-8") as file:
-            self.assertIn("<h2>Duels</h2>", file.read())
+            self.assertIn("<h2>Interleaved comparisons</h2>", file.read())
 
     def test_starts_of_their_own_are_repeats(self):
         [other] = self.contenders(self.run_deepgap(*latencies("10.7ms", "10ms"), "--repeats", "3", "--json"))

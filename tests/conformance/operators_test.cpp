@@ -1,4 +1,4 @@
-// Every operator with random shapes and attributes in every precision, against the plain evaluator.
+// Every operator with random shapes and attributes in every precision, against the reference interpreter.
 #include "blame.h"
 #include "known_faults.h"
 #include "operator_cases.h"
@@ -89,7 +89,7 @@ class Operators : public testing::TestWithParam<OperatorCase> {
     const GraphModel model(one.build(net));
     const Samples samples = random_samples(random, model.graph(), 3);
     if (const std::string missing = not_evaluated(model.graph()); !missing.empty()) {
-      skipped = "nothing to compare with: the plain evaluator has no operator " + missing;
+      skipped = "nothing to compare with: the reference interpreter has no operator " + missing;
       return false;
     }
     if (const std::string crash = known_crash(backend().name(), model.graph()); !crash.empty()) {

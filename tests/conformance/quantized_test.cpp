@@ -1,5 +1,5 @@
 // INT8: quantized files, where an engine takes them. Every network is quantized by deepgap's own quantizer with ranges from the samples it
-// is then asked about, and what an engine answers is compared with the plain evaluator's answer to the same quantized network.
+// is then asked about, and what an engine answers is compared with the reference interpreter's answer to the same quantized network.
 #include "blame.h"
 #include "known_faults.h"
 #include "operator_cases.h"
@@ -61,7 +61,7 @@ TEST_P(QuantizedOperators, EqualTheEvaluator) {
     GraphBuilder net(random, one.opset);
     const Graph graph = one.build(net);
     if (const std::string missing = not_evaluated(graph); !missing.empty())
-      GTEST_SKIP() << "nothing to compare with: the plain evaluator has no operator " << missing;
+      GTEST_SKIP() << "nothing to compare with: the reference interpreter has no operator " << missing;
     if (!expect_right(graph, random, skipped, operator_of(one))) break;
   }
   if (!skipped.empty() && !HasFailure()) GTEST_SKIP() << skipped;

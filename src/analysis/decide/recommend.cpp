@@ -123,7 +123,7 @@ void add_unknowns(const Candidates& found, const Demand& demand, Recommendation&
   if (result.choice && result.choice->basis == Basis::estimated) {
     const PointSummary& point = *result.choice->point;
     result.unknown.push_back(
-        {"what it carries as a server is an estimate: a queue in virtual time over its batches",
+        {"its capacity as a server is an estimate: a queue in virtual time over its batches",
          peak_command(point, fmt::format(" --scenario server --bound {} --find-peak --max-batch {} --peak-from {:.0f}",
                                          demand.bounds.front().text, point.point.batch, result.choice->capacity / 2))});
   }
@@ -152,7 +152,7 @@ void add_unknowns(const Candidates& found, const Demand& demand, Recommendation&
       result.unknown.push_back({fmt::format("whether {} is right: {} unchecked", of, count), run_command(*entry.second, " --check on")});
     } else if (lack == Lack::unusable) {
       const char* own = entry.first == 1 ? "its own" : "their own";
-      result.unknown.push_back({fmt::format("{}: {} that did not settle, broke a bound of {} or failed", of, count, own), ""});
+      result.unknown.push_back({fmt::format("{}: {} that did not settle, missed an SLO of {} or failed", of, count, own), ""});
     } else if (lack == Lack::no_throughput) {
       result.unknown.push_back(
           {fmt::format("load that {} serves: {} left out, because throughput or batch is missing or throughput may be 0", of, count), ""});

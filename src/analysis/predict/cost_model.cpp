@@ -15,7 +15,7 @@ double peak_of(const DeviceFigures& device, const std::string& precision) {
   const auto found = device.flop_per_s.find(precision == "mixed" ? "fp16" : precision);
   if (found != device.flop_per_s.end()) return found->second;
   throw Error(ErrorKind::usage, fmt::format("{} has no units for {}, as far as its {}", device.name, precision,
-                                            device.bytes_per_s_by_footprint.empty() ? "data sheet tells" : "ceilings tell"));
+                                            device.bytes_per_s_by_footprint.empty() ? "data sheet gives" : "measured peaks give"));
 }
 
 double bytes_of(const KernelNeeds& kernel, double batch, double element) {

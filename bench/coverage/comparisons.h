@@ -14,6 +14,7 @@ void print_duels(int series);        // whole duels
 void print_points(int series);       // of several repeats: verdict, interval, extremes, and ratios as text
 void print_all_gates(int series);    // `compare --fail-if-slower`
 void print_percentiles(int series);
+void print_modes(int series);      // latencies in two groups
 void print_bounds(int series);     // held, missed, not enough data: one run, and repeats together
 void print_overloads(int series);  // of a server that is busy, and of one that cannot keep up
 

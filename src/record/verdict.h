@@ -3,6 +3,8 @@
 
 #include <deepgap/record.h>
 
+#include <array>
+
 namespace deepgap {
 
 // Nothing was seen that speaks against it: valid, or as_found, where nothing was asked that it could be held against.
@@ -14,5 +16,11 @@ inline constexpr const char* wide_interval_fact = "wide_interval";
 
 // The fact (a sentence) of a Record whose latencies fall into two groups (stats/modes.h). It stands beside the verdict.
 inline constexpr const char* latency_modes_fact = "latency.modes";
+
+// The fact (a sentence) of a Record whose file has sizes of 0, which were read as open.
+inline constexpr const char* zero_sizes_fact = "model.zero_sizes";
+
+// The facts that are shown beside every verdict.
+inline constexpr std::array<const char*, 2> noted_facts{latency_modes_fact, zero_sizes_fact};
 
 }  // namespace deepgap

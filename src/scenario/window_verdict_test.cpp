@@ -84,6 +84,17 @@ TEST(WindowVerdict, ANarrowMomentIsNotKept) {
   EXPECT_THAT(verdict.reason, HasSubstr("(target ±1 %); 20 % slower from 6"));
 }
 
+TEST(WindowVerdict, WhatIsSeveralTimesAsSlowIsSaidInTimes) {
+  Random random(12);
+  const auto reason = [&](const QuerySource& source) { return fed(source, settings_of("interval", ten_s))->verdict().reason; };
+  EXPECT_THAT(reason(throttle_source(random, 0.005, 25, 4)), HasSubstr("; 26 times slower from 4"));
+  int query = 0;
+  const QuerySource turns{
+      [&](double) { return (query++ / 300 % 2 == 0 ? 0.001 : 0.01) * (1 + 0.01 * std::normal_distribution<double>()(random)); }, 0, 0};
+  EXPECT_THAT(fed(turns, settings_of("duration", ten_s))->verdict().reason,
+              testing::ContainsRegex("alternated between two speeds, one (8|9|10)(\\.[0-9])? times the other"));
+}
+
 TEST(WindowVerdict, WhatWasNotAskedIsAsFound) {
   Random random(10);
   const WindowVerdict verdict = fed(white_source(random, 0.005, 0.1), settings_of("duration", ten_s))->verdict();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace deepgap {
@@ -155,6 +156,18 @@ size_t split_of(std::span<const double> ascending) {
   return split;
 }
 
+// Values that the timer made equal, evenly over its resolution. They stay ascending.
+std::vector<double> spread_over(std::vector<double> ascending, double resolution) {
+  if (resolution <= 0) return ascending;
+  for (size_t begin = 0, end = 0; begin < ascending.size(); begin = end) {
+    while (end < ascending.size() && ascending[end] - ascending[begin] < resolution / 2) ++end;
+    const double value = ascending[begin];
+    for (size_t i = begin; i < end; ++i)
+      ascending[i] = value + resolution * ((static_cast<double>(i - begin) + 0.5) / static_cast<double>(end - begin) - 0.5);
+  }
+  return ascending;
+}
+
 // As how many independent values they tell the share of a group.
 double effective_count(std::span<const double> is_low, double share) {
   const auto n = static_cast<double>(is_low.size());
@@ -180,7 +193,13 @@ double dip_of(std::span<const double> ascending) {
   return Dip(ascending).value();
 }
 
-std::optional<Modes> find_modes(std::span<const double> values) {
+int64_t step_of(std::span<const int64_t> readings) {
+  int64_t step = 0;
+  for (size_t i = 1; i < readings.size() && step != 1; ++i) step = std::gcd(step, readings[i] - readings[0]);
+  return step;
+}
+
+std::optional<Modes> find_modes(std::span<const double> values, double resolution) {
   if (values.size() < fewest_values) return std::nullopt;
   std::vector<double> ascending(values.begin(), values.end());
   std::sort(ascending.begin(), ascending.end());
@@ -195,7 +214,7 @@ std::optional<Modes> find_modes(std::span<const double> values) {
   std::vector<double> is_low;
   is_low.reserve(values.size());
   for (const double value : values) is_low.push_back(value < ascending[split] ? 1 : 0);
-  if (dip_of(ascending) * std::sqrt(effective_count(is_low, modes.share_low)) < dip_quantile) return std::nullopt;
+  if (dip_of(spread_over(ascending, resolution)) * std::sqrt(effective_count(is_low, modes.share_low)) < dip_quantile) return std::nullopt;
   const double z = runs_z(is_low, modes.share_low);
   if (std::abs(z) > runs_limit) modes.order = z > 0 ? ModeOrder::alternating : ModeOrder::stretches;
   return modes;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -29,8 +30,12 @@ struct Modes {
   ModeOrder order = ModeOrder::mixed;
 };
 
-// nullopt: nothing speaks for two groups, or there are fewer than 50 values, which must be positive.
-std::optional<Modes> find_modes(std::span<const double> values);
+// nullopt: nothing speaks for two groups, or there are fewer than 50 values, which must be positive. `resolution` is the timer's: values
+// that it makes equal count as spread over it, or every one of its ticks would be a group. 0: equal values are equal.
+std::optional<Modes> find_modes(std::span<const double> values, double resolution = 0);
+
+// The step of the timer that whole numbers were read from: all of them are a multiple of it apart. 0: there are no two different ones.
+int64_t step_of(std::span<const int64_t> readings);
 
 // Of values in ascending order, from 1/(2 n) to 1/4; 0 of fewer than two or equal ones.
 double dip_of(std::span<const double> ascending);

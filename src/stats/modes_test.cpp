@@ -61,6 +61,32 @@ TEST(Modes, TwoGroupsAreFoundWithTheirOrder) {
   }
 }
 
+// Of 20 to 100 ticks a value, as of 10 us by a timer of 0.5 us: every tick would be a group of its own.
+TEST(Modes, TicksOfACoarseTimerAreNoGroups) {
+  int wrong = 0, found = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    for (const double tick : {0.01, 0.05, 0.1, 0.5}) {
+      std::vector<double> one = logarithmic(1000, 0.1, 0.5, seed), two = one;
+      for (size_t i = 0; i < one.size(); ++i) {
+        one[i] = std::max(tick, std::floor(one[i] / tick) * tick);
+        two[i] = std::floor(two[i] * (i % 2 == 0 ? 1 : 3) / tick) * tick;
+        two[i] = std::max(tick, two[i]);
+      }
+      wrong += find_modes(one, tick) ? 1 : 0;
+      found += find_modes(two, tick) ? 1 : 0;
+    }
+  }
+  EXPECT_LE(wrong, 2);
+  EXPECT_EQ(found, 400);
+}
+
+TEST(Modes, TheStepOfATimerIsWhatAllItsReadingsAreApartBy) {
+  EXPECT_EQ(step_of(std::vector<int64_t>{1'000'003, 1'500'003, 3'000'003}), 500'000);
+  EXPECT_EQ(step_of(std::vector<int64_t>{17, 1'000'003, 2'000'007}), 2);
+  EXPECT_EQ(step_of(std::vector<int64_t>{5, 5}), 0);
+  EXPECT_EQ(step_of({}), 0);
+}
+
 TEST(Modes, SmallDifferencesAndRareValuesAreNone) {
   std::vector<double> near, rare;
   for (int i = 0; i < 1000; ++i) {

@@ -9,7 +9,8 @@
 
 namespace deepgap {
 
-// Looks at the first 200,000 `timings` with status ok, in their order; empty where nothing speaks for two groups (stats/modes.h).
-std::string latency_modes_text(std::span<const Timing> timings);
+// Looks at the first 200,000 `timings` with status ok, in their order; empty where nothing speaks for two groups (stats/modes.h). What
+// the readings of a real clock have in common is its resolution; in virtual time they are exact.
+std::string latency_modes_text(std::span<const Timing> timings, bool in_virtual_time = false);
 
 }  // namespace deepgap

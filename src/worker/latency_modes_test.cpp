@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace deepgap {
@@ -27,6 +28,20 @@ TEST(LatencyModes, AreNamedWithTheirOrder) {
   EXPECT_EQ(latency_modes_text(timings_of(stretches)), "latency changes between stretches of 2.01 ms (50 % of queries) and of 3.01 ms");
   EXPECT_TRUE(latency_modes_text(timings_of(mixed)).starts_with("latency has two modes: 2.01 ms ("));
   EXPECT_EQ(latency_modes_text(timings_of(steady)), "");
+}
+
+// Closed loop, queries of 2.3 ms on average, read from a clock of 1 ms: latencies of 1, 2 and 3 ms that are one group.
+TEST(LatencyModes, TicksOfAClockAreNone) {
+  std::vector<Timing> timings;
+  double now_ms = 0;
+  const auto reading = [](double ms) { return static_cast<Nanoseconds>(std::floor(ms)) * 1'000'000; };
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const double begin = now_ms;
+    now_ms += 2.3 + 0.05 * static_cast<double>(i * i * 31 % 17);
+    timings.push_back({i, reading(begin), reading(begin), reading(now_ms), 1, Status::ok});
+  }
+  EXPECT_EQ(latency_modes_text(timings), "");
+  EXPECT_NE(latency_modes_text(timings, true), "") << "in virtual time they are what they are";
 }
 
 TEST(LatencyModes, FailedQueriesHaveNone) {

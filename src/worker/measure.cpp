@@ -330,7 +330,7 @@ void Measurement::keep(const Group::Inputs& inputs) {
 void Measurement::note_zero_sizes() {
   if (is_remote(order_.point.placement) || !is_model_file(order_.point.model)) return;
   const std::vector<std::string> zeros = read_onnx_zero_sizes(order_.point.model);
-  if (!zeros.empty()) record_.facts["model.zero_sizes"] = printable(fmt::format("{}: 0 in the file, read as open", join(zeros, ", ")));
+  if (!zeros.empty()) record_.facts[zero_sizes_fact] = printable(fmt::format("{}: 0 in the file, read as open", join(zeros, ", ")));
 }
 
 void Measurement::keep(const Expected& found) {
@@ -365,7 +365,8 @@ void Measurement::keep(Measured measured) {
   if (measured.window) record_.windows.back() = *measured.window;
   record_.timings = std::move(measured.timings);
   record_.timings_dropped = measured.timings_dropped;
-  if (std::string modes = latency_modes_text(record_.timings); !modes.empty()) record_.facts[latency_modes_fact] = std::move(modes);
+  if (std::string modes = latency_modes_text(record_.timings, is_in_virtual_time(order_.point)); !modes.empty())
+    record_.facts[latency_modes_fact] = std::move(modes);
   record_.estimates = std::move(measured.estimates);
   record_.verdict = measured.verdict;
   if (!measured.reason.empty())

@@ -23,21 +23,31 @@ Nanoseconds time_at(const ThroughputMeter& meter, size_t stretch) {
   return static_cast<Nanoseconds>(share * static_cast<double>(meter.length()));
 }
 
+// "20 % slower", and from twice the time on "26 times slower".
+std::string change_words(double change) {
+  if (change < 1) return fmt::format("{} {}", percent_text(std::abs(change)), change > 0 ? "slower" : "faster");
+  return fmt::format("{} times slower", short_text(1 + change, 2));
+}
+
+std::string apart_words(double change) {
+  const double apart = std::abs(change);
+  return apart < 1 ? fmt::format("{} apart", percent_text(apart)) : fmt::format("one {} times the other", short_text(1 + apart, 2));
+}
+
 // Of the time an item takes: slower is more.
 std::string shape_words(const ThroughputMeter& meter, const ShapeFound& found) {
-  const std::string change = percent_text(std::abs(found.change)), window = format_duration(meter.length());
-  const char* slower = found.change > 0 ? "slower" : "faster";
+  const std::string change = change_words(found.change), window = format_duration(meter.length());
   switch (found.shape) {
     case SeriesShape::steady:
       return {};
     case SeriesShape::warming:
-      return fmt::format("{} {} in its first {}, steady then", change, slower, format_duration(time_at(meter, found.at)));
+      return fmt::format("{} in its first {}, steady then", change, format_duration(time_at(meter, found.at)));
     case SeriesShape::trend:
-      return fmt::format("drifted: {} {} at the end of {}", change, slower, window);
+      return fmt::format("drifted: {} at the end of {}", change, window);
     case SeriesShape::step:
-      return fmt::format("{} {} from {} of {} on", change, slower, format_duration(time_at(meter, found.at)), window);
+      return fmt::format("{} from {} of {} on", change, format_duration(time_at(meter, found.at)), window);
     case SeriesShape::modes:
-      return fmt::format("alternated between two speeds, {} apart", change);
+      return fmt::format("alternated between two speeds, {}", apart_words(found.change));
   }
   return {};
 }

@@ -60,6 +60,7 @@ std::string line_of(const PointSummary& point, const std::string& label) {
   const auto pass = pass_of(point);
   std::string line = fmt::format("{}  {}", !pass ? "unchecked" : *pass ? "agrees   " : "DIFFERS  ", label);
   if (point.check) line += fmt::format(": {:.1f} dB against {}", point.check->sqnr_db, point.check->against);
+  if (point.check && !point.check->pass && point.check->min_sqnr_db) line += fmt::format(" (at least {:g} dB)", *point.check->min_sqnr_db);
   if (point.check && point.check->top1_agreement) line += ", top-1 " + format_percent(*point.check->top1_agreement);
   return line;
 }

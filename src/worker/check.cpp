@@ -156,6 +156,21 @@ CheckResult OutputComparison::result(double min_sqnr_db) const {
   return result;
 }
 
+std::string below_words(double sqnr_db, Precision judged, double asked_db) {
+  constexpr int most_decimals = 4;
+  int decimals = 1;
+  const auto text = [&](double db) { return fmt::format("{:.{}f}", db, decimals); };
+  while (sqnr_db < asked_db && decimals < most_decimals && text(sqnr_db) == text(asked_db)) ++decimals;
+  return fmt::format("{} dB, {} asks for {:g} dB", text(sqnr_db), name_of(judged), asked_db);
+}
+
+std::string mismatch_words(const CheckResult& result, Precision judged) {
+  const std::string head = fmt::format("outputs differ from the {}: ", result.against);
+  if (!std::isfinite(result.max_abs_error)) return head + "NaN or infinity where the reference is finite";
+  return fmt::format("{}SQNR {} (largest error {:.3g})", head,
+                     below_words(result.sqnr_db, judged, result.min_sqnr_db.value_or(min_sqnr_db(judged))), result.max_abs_error);
+}
+
 std::string random_words(const std::string& node) {
   return fmt::format("no reference: {} draws random numbers, so that every engine's outputs differ", node);
 }

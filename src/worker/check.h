@@ -37,6 +37,11 @@ double element_of(const TensorView& view, size_t index);
 // A reference that was computed is none where it holds NaN: what equals it may be as wrong.
 bool holds_nan(const TensorView& view);
 
+// "18.5 dB, int8 asks for 20 dB", with the decimals that show which of them is less.
+std::string below_words(double sqnr_db, Precision judged, double asked_db);
+// Which criterion a result that does not pass has failed, with its limit and value.
+std::string mismatch_words(const CheckResult& result, Precision judged);
+
 // Why nothing is compared where `node` draws random numbers.
 std::string random_words(const std::string& node);
 // Why outputs that differ are not called wrong, from ReferenceRun's `overflow`.

@@ -6,6 +6,7 @@
 #include "worker/first_result.h"
 #include "worker/node_verdict.h"
 #include "worker/quantized_model.h"
+#include "worker/saturation_note.h"
 
 #include <deepgap/error.h>
 
@@ -37,10 +38,12 @@ class Checking {
       return;
     }
     const Point& point = order_.point;
+    std::string wrong;
     if (!result->pass && is_judged_by_nodes(point)) {
       NodeVerdict verdict = judge_by_nodes(point, instance.device, prepared_.options, order_.cache_dir, group_, *result);
       found.facts["check"] = std::move(verdict.words);
       result = std::move(verdict.result);
+      wrong = std::move(verdict.wrong);
     }
     if (!result->pass && !reference_.overflow.empty()) {
       found.unchecked = true;
@@ -50,8 +53,8 @@ class Checking {
     if (!found.check || result->sqnr_db < found.check->sqnr_db) found.check = result;
     if (result->pass) return;
     const Precision judged = judged_precision(point.precision, *inputs_.model);
-    found.wrong = fmt::format("{}outputs differ from the {}: SQNR {:.1f} dB, {} asks for {:.0f} dB (largest error {:.3g})", where,
-                              result->against, result->sqnr_db, name_of(judged), min_sqnr_db(judged), result->max_abs_error);
+    if (wrong.empty()) wrong = mismatch_words(*result, judged);
+    found.wrong = where + wrong + saturation_note(point.backend, instance.device, judged);
   }
 
  private:

@@ -1,7 +1,9 @@
 #include "worker/check.h"
 
 #include "base/test_model.h"
+#include "worker/node_verdict.h"
 #include "worker/quantized_model.h"
+#include "worker/saturation_note.h"
 
 #include <deepgap/error.h>
 
@@ -115,6 +117,35 @@ TEST(Check, precisions_ask_for_what_the_method_says) {
   EXPECT_EQ(min_sqnr_db(Precision::tf32), 20);
   EXPECT_EQ(min_sqnr_db(Precision::bf16), 20);
   EXPECT_EQ(min_sqnr_db(Precision::int8), 10);
+}
+
+TEST(Check, a_failed_result_names_its_criterion_with_limit_and_value) {
+  CheckResult result{.against = "native fp32 reference", .samples = 1, .max_abs_error = 0.609, .sqnr_db = 7.25, .min_sqnr_db = 10};
+  EXPECT_EQ(mismatch_words(result, Precision::int8),
+            "outputs differ from the native fp32 reference: SQNR 7.2 dB, int8 asks for 10 dB (largest error 0.609)");
+  result.sqnr_db = 9.998;
+  EXPECT_EQ(mismatch_words(result, Precision::int8),
+            "outputs differ from the native fp32 reference: SQNR 9.998 dB, int8 asks for 10 dB (largest error 0.609)");
+  result.min_sqnr_db = 20;
+  EXPECT_NE(mismatch_words(result, Precision::int8).find("int8 asks for 20 dB"), std::string::npos) << "what was asked, not what is usual";
+  result.max_abs_error = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(mismatch_words(result, Precision::int8),
+            "outputs differ from the native fp32 reference: NaN or infinity where the reference is finite");
+  const std::vector<NodeCheck> nodes{{.name = "a", .op = "Conv", .sqnr_db = 31}, {.name = "b", .op = "Conv", .sqnr_db = 18.5}};
+  EXPECT_EQ(failed_nodes_words(nodes, "native fp32 reference", Precision::int8, 20),
+            "node b (Conv), alone on the inputs of the native fp32 reference: SQNR 18.5 dB, int8 asks for 20 dB of every node");
+  EXPECT_TRUE(failed_nodes_words(nodes, "r", Precision::int8, 40).ends_with("of every node; 2 of 2 nodes are below that"));
+}
+
+TEST(Check, saturation_is_named_where_it_can_be) {
+  const DeviceId cpu{"", "cpu", 0}, gpu{"", "cuda", 0};
+  const std::string old = "sse4_2 avx f16c fma avx2", vnni = old + " avx_vnni";
+  EXPECT_EQ(saturation_note("onnxruntime", cpu, Precision::int8, old),
+            "; this CPU has no VNNI, without which onnxruntime sums INT8 products in 16 bits, which saturate");
+  EXPECT_EQ(saturation_note("onnxruntime", cpu, Precision::int8, vnni), "");
+  EXPECT_EQ(saturation_note("onnxruntime", cpu, Precision::fp32, old), "");
+  EXPECT_EQ(saturation_note("onnxruntime", gpu, Precision::int8, old), "");
+  EXPECT_EQ(saturation_note("native", cpu, Precision::int8, old), "") << "computes such layers in FP32";
 }
 
 class Judged : public TestModel {

@@ -2,7 +2,6 @@
 
 #include "model/zoo/zoo.h"
 #include "worker/check.h"
-#include "worker/node_check.h"
 
 #include <deepgap/error.h>
 
@@ -12,6 +11,15 @@
 #include <algorithm>
 
 namespace deepgap {
+
+std::string failed_nodes_words(const std::vector<NodeCheck>& nodes, const std::string& against, Precision precision, double asked_db) {
+  const auto less = [](const NodeCheck& a, const NodeCheck& b) { return a.sqnr_db < b.sqnr_db; };
+  const NodeCheck& worst = *std::min_element(nodes.begin(), nodes.end(), less);
+  const auto below = std::count_if(nodes.begin(), nodes.end(), [&](const NodeCheck& node) { return node.sqnr_db < asked_db; });
+  const std::string others = below > 1 ? fmt::format("; {} of {} nodes are below that", below, nodes.size()) : "";
+  return fmt::format("node {} ({}), alone on the inputs of the {}: SQNR {} of every node{}", worst.name, worst.op, against,
+                     below_words(worst.sqnr_db, precision, asked_db), others);
+}
 
 bool is_judged_by_nodes(const Point& point) { return !is_remote(point.placement) && is_chaotic(point.model, point.weights); }
 
@@ -40,6 +48,7 @@ NodeVerdict judge_by_nodes(const Point& point, const DeviceId& device, const Poi
   verdict.result.sqnr_db = worst->sqnr_db;
   verdict.result.min_sqnr_db = asked;
   verdict.result.pass = worst->sqnr_db >= asked;
+  if (!verdict.result.pass) verdict.wrong = failed_nodes_words(checks.nodes, outputs.against, point.precision, asked);
   return verdict;
 }
 

@@ -235,6 +235,17 @@ class Int8(unittest.TestCase):
         row = json.loads(deepgap("export", store, "--format", "json").stdout)[0]
         self.assertEqual(row["check_against"], "native fp32 reference, node by node")
         self.assertGreaterEqual(row["check_sqnr_db"], 20)
+        check = deepgap("check", "mobilenet_v2:image=96", "-p", "int8", "--backend", "native", "--cache", CACHE, "--json")
+        self.assertEqual(check.returncode, 0, check.stderr + check.stdout)
+        self.assertTrue(json.loads(check.stdout)["against"].endswith(", node by node"), check.stdout)
+        self.assertEqual(json.loads(check.stdout)["min_sqnr_db"], 20)
+
+    def test_a_node_that_fails_is_named_with_its_limit(self):
+        # No node in INT8 is as near to its FP32 values as this asks.
+        check = deepgap("check", "mobilenet_v2:image=96", "-p", "int8", "--backend", "native", "--cache", CACHE, "--quantize", "min_sqnr_db=200",
+                        "--quantize", "keep=none")
+        self.assertEqual(check.returncode, 1, check.stderr + check.stdout)
+        self.assertRegex(check.stdout, r"node \S+ \(\w+\), alone on the inputs of the .*: SQNR \d+\.\d dB, int8 asks for 200 dB of every node; \d+ of \d+ nodes")
 
     def test_a_run_records_how_it_was_quantized(self):
         store = self.folder / "s.db"

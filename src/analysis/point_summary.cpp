@@ -114,6 +114,13 @@ std::string text_in(const Facts& facts, const char* key) {
   return text == nullptr ? std::string() : *text;
 }
 
+std::string notes_of(const Record& record) {
+  std::vector<std::string> notes;
+  for (const char* fact : noted_facts)
+    if (std::string note = text_in(record.facts, fact); !note.empty()) notes.push_back(std::move(note));
+  return join(notes, ", ");
+}
+
 // Between nodes where these are several, else over repeats.
 int64_t values_behind(const PointSummary& summary) { return summary.averaged_nodes > 1 ? summary.averaged_nodes : summary.used; }
 
@@ -133,7 +140,7 @@ void add_record(Group& group, const Record& record) {
   summary.last_started_unix_ns = std::max(summary.last_started_unix_ns, record.started_unix_ns);
   if (record.outcome != Outcome::ok) return;
   keep_dispatcher_facts(summary, record);
-  if (std::string modes = text_in(record.facts, latency_modes_fact); !modes.empty()) summary.latency_modes = std::move(modes);
+  if (std::string notes = notes_of(record); !notes.empty()) summary.notes = std::move(notes);
   if (!record.run_id.empty()) summary.runs.insert(record.run_id);
   Values& values = group.values;
   ++values.records;
@@ -220,6 +227,13 @@ PointSummary finish(const Group& group) {
 }
 
 }  // namespace
+
+bool is_of_two(const MetricSummary& metric) {
+  if (!metric.over_repeats || metric.repeats.size() < 2) return false;
+  std::set<uint64_t> nodes;
+  for (const RepeatValue& repeat : metric.repeats) nodes.insert(repeat.node);
+  return metric.repeats.size() == 2 || nodes.size() == 2;
+}
 
 const MetricSummary* PointSummary::find(const std::string& metric) const {
   const auto found = metrics.find(metric);

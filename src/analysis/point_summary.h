@@ -33,6 +33,9 @@ struct MetricSummary {
   std::vector<RepeatValue> repeats;  // by which block of which run they were measured in, and where: what comparisons are made of
 };
 
+// Whether two values, of repeats or of nodes, are all that its interval is made of.
+bool is_of_two(const MetricSummary& metric);
+
 // Records that ended alike: one line of a list of failures.
 struct OutcomeCount {
   Outcome outcome = Outcome::ok;
@@ -61,11 +64,11 @@ struct PointSummary {
   // `invalid` when at least half of the used Records are, else `undecided` likewise; else `unstable` when any is one of these or unstable;
   // `as_found` when any is.
   Verdict verdict = Verdict::none;
-  std::string reason;         // of that outcome or verdict; empty when ok, valid and checked
-  bool pooled = false;        // the verdict is of a bound over the queries of all repeats (pooled_bound.h)
-  bool unchecked = false;     // any used Record is
-  std::string latency_modes;  // latency_modes_fact of the last used Record that has it
-  std::string stderr_tail;    // of Records that ended with that outcome
+  std::string reason;       // of that outcome or verdict; empty when ok, valid and checked
+  bool pooled = false;      // the verdict is of a bound over the queries of all repeats (pooled_bound.h)
+  bool unchecked = false;   // any used Record is
+  std::string notes;        // noted_facts of the last used Record that has any, joined by commas
+  std::string stderr_tail;  // of Records that ended with that outcome
 
   std::map<std::string, MetricSummary> metrics;  // by Metric id
   std::optional<CheckResult> check;              // the one with the lowest SQNR

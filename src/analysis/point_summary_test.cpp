@@ -444,6 +444,25 @@ TEST(PointSummary, a_bound_is_judged_over_the_queries_of_all_repeats) {
   EXPECT_EQ(verdict({search, search, search}).reason, "its own") << "a search judges run by run";
 }
 
+// 180, 240 and 290 ms: each run holds 300 ms, and a fourth may not. With 180, 190 and 200 ms it will.
+TEST(PointSummary, a_bound_held_by_every_repeat_is_undecided_where_repeats_differ_too_much) {
+  const auto point_of = [](const std::vector<double>& p90_ms) {
+    std::vector<Record> records;
+    for (const double p90 : p90_ms) {
+      Record& record = records.emplace_back(ok_record(100));
+      record.point.options["bound"] = "p90=300ms";
+      record.estimates["missed_share"] = {0, {}, {}, 500};
+      record.estimates["latency_p90_ms"] = {p90, p90 - 1, p90 + 1, 500};
+    }
+    return summarize_points(records)[0];
+  };
+  EXPECT_EQ(point_of({180, 190, 200}).verdict, Verdict::valid);
+  EXPECT_EQ(point_of({180, 240, 290}).verdict, Verdict::undecided);
+  EXPECT_EQ(point_of({180, 240, 290}).reason, "p90 CI 130 to 430 ms over 3 repeats, beyond the bound p90=300ms; measure more repeats");
+  EXPECT_EQ(point_of({180, 240}).verdict, Verdict::valid) << "two do not show how much repeats differ";
+  EXPECT_EQ(point_of({180}).verdict, Verdict::valid);
+}
+
 // Without the runs that missed the bound the tail would be that of the good ones: 14.2 where the five are 14.2 to 15.2.
 TEST(PointSummary, all_repeats_that_ran_count_invalid_ones_too) {
   std::vector<Record> records;

@@ -1,6 +1,7 @@
 #include "analysis/point_verdict.h"
 
 #include "analysis/combine_repeats.h"
+#include "analysis/latency_percentile.h"
 #include "analysis/pooled_bound.h"
 #include "analysis/words.h"
 #include "base/quantity.h"
@@ -50,6 +51,17 @@ std::string reason_of(const std::vector<OutcomeCount>& outcomes, const RepeatVer
   return fmt::format("{} of {} repeats {}: {}", count, repeats.records, name_of(worst), reason_of_verdict(outcomes, worst));
 }
 
+// The queries of all repeats together hold the bound, but repeats differ so much that the percentile's interval over them reaches beyond.
+void doubt_held_bound(PointSummary& summary) {
+  const auto bound = latency_bound_from(option_of(summary.point, "bound"));
+  const MetricSummary* latency = summary.find(latency_percentile_column(bound->percent));
+  if (latency == nullptr || !latency->over_repeats || is_of_two(*latency) || !latency->estimate.high) return;
+  if (*latency->estimate.high <= static_cast<double>(bound->limit) / 1e6) return;
+  summary.verdict = Verdict::undecided;
+  summary.reason = fmt::format("{} CI {} ms over {}, beyond the bound {}; measure more repeats", percentile_name(*bound),
+                               format_interval(*latency), count_of(summary.used, "repeat", "repeats"), bound->text);
+}
+
 // Where no repeat alone was shown to miss the bound, the queries of all of them are judged together.
 void judge_pooled_bound(PointSummary& summary, const RepeatVerdicts& repeats, std::span<const Estimate> missed) {
   if (static_cast<int64_t>(missed.size()) != repeats.records) return;
@@ -59,6 +71,7 @@ void judge_pooled_bound(PointSummary& summary, const RepeatVerdicts& repeats, st
   if (pooled->answer == BoundAnswer::held) {
     summary.verdict = repeats.unstable > 0 ? Verdict::unstable : Verdict::valid;
     summary.reason = reason_of_verdict(summary.outcomes, summary.verdict);
+    if (summary.verdict == Verdict::valid) doubt_held_bound(summary);
   } else {
     summary.verdict = pooled->answer == BoundAnswer::missed ? Verdict::invalid : Verdict::undecided;
     summary.reason = pooled->words;

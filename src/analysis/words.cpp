@@ -1,5 +1,6 @@
 #include "analysis/words.h"
 
+#include "analysis/point_summary.h"
 #include "analysis/ratio_text.h"
 #include "base/quantity.h"
 
@@ -62,6 +63,11 @@ std::string format_interval(const Estimate& estimate) {
   if (!estimate.low || !estimate.high || *estimate.low == *estimate.high) return {};
   const int decimals = plain(estimate.value) ? std::max(0, decimals_of(estimate)) : 3;
   return fixed(*estimate.low, decimals) + " to " + fixed(*estimate.high, decimals);
+}
+
+std::string format_interval(const MetricSummary& metric) {
+  if (!is_of_two(metric)) return format_interval(metric.estimate);
+  return metric.repeats.size() == 2 ? "2 repeats" : "2 nodes";
 }
 
 std::string format_ratio(double ratio) { return std::abs(ratio) < 0.1 ? format_significant(ratio, 2) : fixed(ratio, ratio < 100 ? 2 : 0); }

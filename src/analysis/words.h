@@ -10,12 +10,17 @@
 
 namespace deepgap {
 
+struct MetricSummary;
+
 // Rounded to `digits` significant ones without an exponent up to a million million: 0.0123, 12.3, 1230, 12,300.
 std::string format_significant(double value, int digits = 3);
 // As many decimals as the interval leaves meaning to (two digits of its half-width), at least three significant digits, at most five.
 std::string format_estimate(const Estimate& estimate);
 // "141.1 to 143.5", with the decimals of format_estimate; empty without an interval or where it is a point.
 std::string format_interval(const Estimate& estimate);
+// The same over repeats. "2 repeats" or "2 nodes" where there are no more: the interval of two values is several times as wide as they are
+// apart, so that it says how few they are and nothing else. A comparison takes as many (fewest_repeats).
+std::string format_interval(const MetricSummary& metric);
 // "1.21", "1.21 (1.15 to 1.27)": ratios keep two decimals, or more below 0.1.
 std::string format_ratio(double ratio);
 std::string format_ratio(double ratio, const std::optional<Interval>& interval);

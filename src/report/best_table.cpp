@@ -39,7 +39,8 @@ Row row_of(const View& view, const BestValue& best) {
   const Point& point = best.point->point;
   row.best = title_of(best.metric);
   row.value = format_estimate(best.value) + " " + unit_of(best.metric, view.results.currency);
-  row.interval = format_interval(best.value);
+  const MetricSummary* metric = best.point->find(best.metric);
+  row.interval = metric != nullptr && is_of_two(*metric) ? format_interval(*metric) : format_interval(best.value);
   row.engine = point.backend;
   row.precision = name_of(point.precision);
   row.batch = point.batch == 0 ? "" : std::to_string(point.batch);

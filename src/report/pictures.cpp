@@ -16,15 +16,15 @@ constexpr const char* throughput_id = "throughput";
 constexpr const char* latency_id = "latency_p50_ms";
 constexpr const char* tail_id = "latency_p99_ms";
 
-std::string with_interval(const Estimate& estimate, const std::string& unit) {
-  const std::string interval = format_interval(estimate);
-  return format_estimate(estimate) + " " + unit + (interval.empty() ? "" : " (" + interval + ")");
+std::string with_interval(const MetricSummary& metric, const std::string& unit) {
+  const std::string interval = format_interval(metric);
+  return format_estimate(metric.estimate) + " " + unit + (interval.empty() ? "" : " (" + interval + ")");
 }
 
 std::string tip(const Line& line, const PointSummary& point) {
   std::string text = fmt::format("{}, batch {}", line.label, point.point.batch);
   const auto add = [&](const char* id, const char* unit) {
-    if (const auto* found = point.find(id)) text += fmt::format("\n{}", with_interval(found->estimate, unit));
+    if (const auto* found = point.find(id)) text += fmt::format("\n{}", with_interval(*found, unit));
   };
   add(throughput_id, "items/s");
   add(latency_id, "ms median");

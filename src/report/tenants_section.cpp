@@ -19,7 +19,7 @@ std::string value_cell(const PointSummary& point, const char* metric) {
   const MetricSummary* found = point.find(metric);
   if (found == nullptr) return "<td class=\"num\"></td>";
   return fmt::format("<td class=\"num\">{}<small>{}</small></td>", html_escaped(format_estimate(found->estimate)),
-                     html_escaped(format_interval(found->estimate)));
+                     html_escaped(format_interval(*found)));
 }
 
 std::string ratio_cell(const std::optional<Comparison>& comparison) {

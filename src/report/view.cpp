@@ -90,7 +90,7 @@ Column metric_column(const Metric& metric) {
   };
   column.small = [id](const PointSummary& p) {
     const MetricSummary* found = p.find(id);
-    return found == nullptr ? std::string() : format_interval(found->estimate);
+    return found == nullptr ? std::string() : format_interval(*found);
   };
   column.sort = [id](const PointSummary& p) {
     const MetricSummary* found = p.find(id);
@@ -104,6 +104,7 @@ std::string check_text(const PointSummary& point) {
   if (!point.check) return "";
   std::string text = point.check->pass ? "" : "failed, ";
   text += point.check->sqnr_db >= 300 ? "equal" : format_significant(point.check->sqnr_db) + " dB";
+  if (!point.check->pass && point.check->min_sqnr_db) text += " (at least " + format_significant(*point.check->min_sqnr_db) + " dB)";
   return text;
 }
 
@@ -153,7 +154,7 @@ void add_result_columns(const Results& results, std::vector<Column>& columns) {
   columns.back().small = top1_text;
   columns.push_back(text_column("verdict", verdict_text));
   columns.back().small = [](const PointSummary& p) {
-    return p.reason.empty() || p.latency_modes.empty() ? p.reason + p.latency_modes : p.reason + "; " + p.latency_modes;
+    return p.reason.empty() || p.notes.empty() ? p.reason + p.notes : p.reason + "; " + p.notes;
   };
 }
 

@@ -51,7 +51,9 @@ std::string result_text(const Record& record) {
   if (record.verdict == Verdict::as_found) text += ", no target";
   if (record.unchecked) text += ", unchecked";
   if (record.unchecked && is_sound(record.verdict) && !record.reason.empty()) text += fmt::format(" ({})", record.reason);
-  for (const char* fact : {latency_modes_fact, "streams.note"}) {
+  std::vector<std::string> facts(noted_facts.begin(), noted_facts.end());
+  facts.emplace_back("streams.note");
+  for (const std::string& fact : facts) {
     const auto note = record.facts.find(fact);
     if (note == record.facts.end()) continue;
     if (const auto* words = std::get_if<std::string>(&note->second)) text += ", " + *words;
@@ -73,7 +75,6 @@ std::string detail_text(const Record& record) {
     if (const auto* words = std::get_if<std::string>(&found->second)) parts.push_back(before + *words);
   };
   tell("stopping", "");
-  tell("model.zero_sizes", "");
   if (record.unchecked) tell("check", "unchecked: ");
   std::string text = parts.empty() ? "" : "    " + join(parts, ", ");
   for (const std::string& line : split(trim(record.stderr_tail), '\n')) {

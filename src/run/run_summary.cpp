@@ -2,6 +2,7 @@
 
 #include "analysis/latency_percentile.h"
 #include "analysis/point_verdict.h"
+#include "analysis/words.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -46,6 +47,7 @@ std::string percent(const PointSummary& point, const char* metric) {
 std::string interval(const PointSummary& point) {
   const MetricSummary* found = point.find("throughput");
   if (found == nullptr || !found->estimate.low || !found->estimate.high) return "";
+  if (is_of_two(*found)) return format_interval(*found);
   return fmt::format("{} to {}", shown_number(*found->estimate.low), shown_number(*found->estimate.high));
 }
 
@@ -54,7 +56,7 @@ std::string result(const PointSummary& point) {
   std::string text = has_verdict ? verdict_words(point.verdict) : std::string(name_of(point.outcome));
   if (point.unchecked) text += ", unchecked";
   if (point.unchecked && !point.reason.empty()) text += fmt::format(" ({})", point.reason);
-  if (has_verdict && !point.latency_modes.empty()) text += ", " + point.latency_modes;
+  if (has_verdict && !point.notes.empty()) text += ", " + point.notes;
   return text;
 }
 
@@ -176,9 +178,15 @@ std::string summary_table(const std::vector<PointSummary>& points, size_t width,
 nlohmann::json summary_json(const std::vector<PointSummary>& points) {
   nlohmann::json list = nlohmann::json::array();
   for (const PointSummary& point : points) {
-    nlohmann::json row{{"point_id", point.point_id},         {"point", point_to_json(point.point)},  {"device_name", point.identity.device},
-                       {"outcome", name_of(point.outcome)},  {"verdict", name_of(point.verdict)},    {"reason", point.reason},
-                       {"unchecked", point.unchecked},       {"latency_modes", point.latency_modes}, {"records", point.records},
+    nlohmann::json row{{"point_id", point.point_id},
+                       {"point", point_to_json(point.point)},
+                       {"device_name", point.identity.device},
+                       {"outcome", name_of(point.outcome)},
+                       {"verdict", name_of(point.verdict)},
+                       {"reason", point.reason},
+                       {"unchecked", point.unchecked},
+                       {"notes", point.notes},
+                       {"records", point.records},
                        {"metrics", nlohmann::json::object()}};
     for (const auto& [id, metric] : point.metrics) row["metrics"][id] = estimate_json(metric.estimate);
     list.push_back(std::move(row));

@@ -63,10 +63,11 @@ WinnerLine line_of(const Workload& workload, const std::vector<Peak>& best) {
 
 // Where one way was measured: what it reaches.
 std::string only_line(const Workload& workload, const Peak& best) {
-  const Estimate& throughput = best.point->find("throughput")->estimate;
+  const MetricSummary& throughput = *best.point->find("throughput");
   const std::string interval = format_interval(throughput);
   return fmt::format("{}: {} at batch {} reaches {} items/s{}", workload.label, best.line->label, best.point->point.batch,
-                     format_estimate(throughput), interval.empty() ? "" : fmt::format(" (95 % CI {})", interval));
+                     format_estimate(throughput.estimate),
+                     interval.empty() ? "" : fmt::format(" ({}{})", is_of_two(throughput) ? "" : "95 % CI ", interval));
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ class SiteWriter {
   json metrics_of(const PointSummary& point) const {
     json metrics = json::array();
     for (const auto& [id, metric] : point.metrics)
-      metrics.push_back({id, format_estimate(metric.estimate), format_interval(metric.estimate), unit_of(id, results_.currency)});
+      metrics.push_back({id, format_estimate(metric.estimate), format_interval(metric), unit_of(id, results_.currency)});
     return metrics;
   }
 

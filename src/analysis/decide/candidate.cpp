@@ -19,8 +19,21 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double seconds_per_hour = 3600;
 
-double low_end(const MetricSummary& metric) { return metric.estimate.low.value_or(metric.estimate.value); }
-double high_end(const MetricSummary& metric) { return metric.estimate.high.value_or(metric.estimate.value); }
+// The worse end of what is known. Two repeats have an interval that says nothing but how few they are: the worse of them stands for it.
+double low_end(const MetricSummary& metric) {
+  if (!is_of_two(metric)) return metric.estimate.low.value_or(metric.estimate.value);
+  double low = metric.estimate.value;
+  for (const RepeatValue& repeat : metric.repeats) low = std::min(low, repeat.value);
+  return low;
+}
+
+double high_end(const MetricSummary& metric) {
+  if (!is_of_two(metric)) return metric.estimate.high.value_or(metric.estimate.value);
+  double high = metric.estimate.value;
+  for (const RepeatValue& repeat : metric.repeats) high = std::max(high, repeat.value);
+  return high;
+}
+
 double limit_s(const LatencyBound& bound) { return static_cast<double>(bound.limit) / 1e9; }
 
 // What the demand's rate is of: users who know nothing of each other.
@@ -31,17 +44,20 @@ std::optional<double> latency_s(const PointSummary& point, double percent) {
   return latency == nullptr ? std::nullopt : std::optional(high_end(*latency) / 1e3);
 }
 
-// The Point ran under a bound at least as strict, and its verdict is about that.
+// The Point ran under a bound at least as strict, and its verdict, from the queries that missed it, is that it is held.
 bool held_own_bound(const PointSummary& point, const LatencyBound& asked) {
   const auto own = latency_bound_from(option_of(point.point, "bound"));
   return own && own->percent == asked.percent && own->limit <= asked.limit && point.verdict == Verdict::valid;
 }
 
-// How many times the bound its latency is; nullopt: not known.
-std::optional<double> times_the_bound(const PointSummary& point, const LatencyBound& bound) {
+// The latency that a Point is held against a bound with; nullopt: not known. Of one that held a bound of its own that is as strict, it is
+// at most that limit, by the count of late queries in each run: the interval of the percentile within a run cannot say more. How much runs
+// differ is in the interval over repeats alone, so where there are several, latency_s counts.
+std::optional<double> latency_for(const PointSummary& point, const LatencyBound& bound) {
   const auto latency = latency_s(point, bound.percent);
-  if (held_own_bound(point, bound)) return std::min(1.0, latency ? *latency / limit_s(bound) : 1.0);
-  return latency ? std::optional(*latency / limit_s(bound)) : std::nullopt;
+  if (!held_own_bound(point, bound)) return latency;
+  const MetricSummary* metric = point.find(latency_percentile_column(bound.percent));
+  return metric != nullptr && metric->over_repeats ? latency : std::min(limit_s(bound), latency.value_or(limit_s(bound)));
 }
 
 // At most, as far as is known: labels tell best, else how often the answer is another one than the reference's.
@@ -129,11 +145,11 @@ class Finder {
       candidate.capacity = *load * static_cast<double>(std::max<int64_t>(point.point.batch, 1));
     if (queued() && scenario_traits(point.point.scenario).one_by_one) return within_bounds_queued(line, point, candidate);
     for (const LatencyBound& bound : demand_.bounds) {
-      const auto times = times_the_bound(point, bound);
-      if (!times) return reject(line, point, Lack::latency_unknown), false;
-      if (*times > 1) return reject(line, point, Lack::latency, *times), false;
+      const auto latency = latency_for(point, bound);
+      if (!latency) return reject(line, point, Lack::latency_unknown), false;
+      if (*latency > limit_s(bound)) return reject(line, point, Lack::latency, *latency / limit_s(bound)), false;
     }
-    candidate.latency_s = latency_s(point, demand_.bounds.empty() ? 99 : demand_.bounds.front().percent);
+    candidate.latency_s = demand_.bounds.empty() ? latency_s(point, 99) : latency_for(point, demand_.bounds.front());
     return true;
   }
 

@@ -1,10 +1,10 @@
 // Candidate: one way to run a model, as a Point measured it, with what it would take to carry a demand. Plain values and pure functions;
 // the pointers lead into the Points given.
 //
-// Numbers are taken at their worse end: a rate by the low end of its interval, a latency by the high end. What a Candidate can carry comes
-// from the best of these that there is: Points of scenario `server` of the same device, engine and precision, confirmed ones where a peak
-// search confirmed some (basis `measured`); else a queue in virtual time over the Points of its Line (basis `estimated`, queue_estimate.h);
-// without a rate, or without a bound, the Point's own throughput and latency (basis `measured`).
+// Numbers are taken at their worse end: a rate by the low end of its interval, a latency by the high end, two repeats by the worse one.
+// What a Candidate can carry comes from the best of these that there is: Points of scenario `server` of the same device, engine and
+// precision, confirmed ones where a peak search confirmed some (basis `measured`); else a queue in virtual time over the Points of its Line
+// (basis `estimated`, queue_estimate.h); without a rate, or without a bound, the Point's own throughput and latency (basis `measured`).
 #pragma once
 
 #include "analysis/decide/queue_estimate.h"

@@ -100,6 +100,42 @@ TEST(Recommend, DevicesForTheRateComeFromMeasuredServers) {
   EXPECT_DOUBLE_EQ(*found.choice->cost_per_hour, 4);
 }
 
+// A confirmed rate of two runs with p90 of 180 and 240 ms: Student's interval of these two is 27 to 1600 ms.
+PointSummary confirmed_by(const std::vector<double>& p99_ms, double low_ms, double high_ms) {
+  Made made{.scenario = "server", .throughput = 13, .cost_per_hour = 1};
+  made.options = {{"rate", "13"}, {"bound", "p99=300ms"}, {"peak", "confirm"}};
+  PointSummary point = point_of(made);
+  MetricSummary& latency = point.metrics["latency_p99_ms"];
+  latency.estimate = {p99_ms.front(), low_ms, high_ms, 200};
+  for (const double value : p99_ms) latency.repeats.push_back({latency.repeats.size(), value, 0, 0});
+  latency.over_repeats = p99_ms.size() > 1;
+  point.records = point.used = static_cast<int64_t>(p99_ms.size());
+  return point;
+}
+
+TEST(Recommend, WhatIsWithinTheBoundIsNotShownBeyondIt) {
+  Demand demand;
+  demand.bounds = {p99("300ms")};
+  demand.rate = 200;
+  const auto found = [&](const PointSummary& point) {
+    Asked asked(std::vector<Made>{});
+    asked.points = {point};
+    asked.workloads = arrange(asked.points);
+    return asked.with(demand);
+  };
+  const Recommendation two = found(confirmed_by({180, 240}, 27, 1600));
+  ASSERT_TRUE(two.choice);
+  EXPECT_DOUBLE_EQ(*two.choice->latency_s, 0.24) << "the worse of two";
+  const Recommendation one = found(confirmed_by({280}, 250, 320));
+  ASSERT_TRUE(one.choice) << "its verdict is a test of the bound";
+  EXPECT_DOUBLE_EQ(*one.choice->latency_s, 0.3);
+  EXPECT_FALSE(found(confirmed_by({180, 310}, 27, 1600)).choice) << "one of two is beyond it";
+  const Recommendation three = found(confirmed_by({180, 240, 200}, 140, 310));
+  EXPECT_FALSE(three.choice) << "runs differ so much that another may miss it";
+  ASSERT_TRUE(three.nearest);
+  EXPECT_NEAR(three.nearest->excess, 310.0 / 300, 1e-9);
+}
+
 // One sample after the other tells as much of a queue as batches do; what comes at times of its own does not.
 TEST(Recommend, AQueueIsEstimatedFromWhatGoesOneByOne) {
   Demand demand;

@@ -37,7 +37,7 @@ RatioText ratio_text(double ratio, const Interval& interval, double margin) {
   const auto text = [&](double value) {
     return decimals == usual_decimals ? format_ratio(value) : fmt::format("{:.{}f}", value, decimals);
   };
-  return {format_ratio(ratio), text(interval.low), text(interval.high)};
+  return {text(ratio), text(interval.low), text(interval.high)};
 }
 
 }  // namespace deepgap

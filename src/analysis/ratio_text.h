@@ -7,8 +7,8 @@
 
 namespace deepgap {
 
-// The ends have two decimals, or as many as it takes to see that the interval has a width, and on which side of equality and of `margin`
-// (1 / (1 + margin) and 1 + margin; 0: none) each lies: "1.21", "1.15", "1.27"; "0.97", "0.965", "0.979" at 2 %, which is 0.98.
+// All have two decimals, or as many as it takes to see that the interval has a width, and on which side of equality and of `margin`
+// (1 / (1 + margin) and 1 + margin; 0: none) its ends lie: "1.21", "1.15", "1.27"; "0.972", "0.965", "0.979" at 2 %, which is 0.98.
 struct RatioText {
   std::string ratio, low, high;
 };

@@ -124,7 +124,7 @@ TEST_F(DuelTest, EndsWhenADifferenceIsKnownToTheMargin) {
   EXPECT_EQ(ratio.n, 200) << "100 s of turns: before that a state that lasts would look the same";
   EXPECT_EQ(records[0].estimates.count("duel_ratio"), 0U);
   EXPECT_EQ(host_.now(), 2 * s + (2 + ratio.n) * 500 * ms) << "loaded one after the other, two rounds to get going, and the pairs";
-  EXPECT_THAT(result_of(records[1]), HasSubstr("1.07 times"));
+  EXPECT_THAT(result_of(records[1]), HasSubstr("1.070 times"));
 }
 
 TEST_F(DuelTest, KnowsTheSameWhenItSeesIt) {
@@ -284,7 +284,7 @@ TEST_F(DuelTest, OfThreeTheOthersGoOn) {
   const auto records = duel(jobs(3), {contender({}), refuses("no such device"), contender({.items_per_s = 90})});
   EXPECT_EQ(records[1].outcome, Outcome::refused);
   EXPECT_EQ(records[2].verdict, Verdict::valid) << records[2].reason;
-  EXPECT_THAT(result_of(records[2]), HasSubstr("0.90 times"));
+  EXPECT_THAT(result_of(records[2]), HasSubstr("0.900 times"));
   EXPECT_EQ(records[0].outcome, Outcome::ok);
 }
 

@@ -27,9 +27,9 @@ TEST(Findings, several_devices_are_set_against_one) {
   const auto said = find("instances", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("fastest with 2 devices in one process"));
-  EXPECT_THAT(said[0].detail, HasSubstr("2 devices in one process: 1.90 times"));
-  EXPECT_THAT(said[0].detail, HasSubstr("a scaling efficiency of 0.95 (0.9"));
-  EXPECT_THAT(said[0].detail, HasSubstr("2 sessions on a device: 1.10 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("2 devices in one process: 1.900 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("a scaling efficiency of 0.950 (0.9"));
+  EXPECT_THAT(said[0].detail, HasSubstr("2 sessions on a device: 1.100 times"));
   EXPECT_THAT(said[0].points, SizeIs(3));
 }
 
@@ -100,11 +100,11 @@ TEST(Findings, one_device_over_another_by_precision_and_batch) {
   const auto said = find("devices", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline,
-              ::testing::MatchesRegex("resnet50, native: NVIDIA H200 gives 1.00 \\([0-9.]+ to [0-9.]+, no significant difference\\) to "
-                                      "1.40 \\([0-9.]+ to [0-9.]+\\) times the throughput of NVIDIA H100"));
-  EXPECT_THAT(said[0].detail, HasSubstr("fp16: 1.40 (1."));
-  EXPECT_THAT(said[0].detail, HasSubstr("fp32: 1.00 ("));
-  EXPECT_THAT(said[0].detail, HasSubstr("no significant difference) at batch 1 and 1.40 ("));
+              ::testing::MatchesRegex("resnet50, native: NVIDIA H200 gives 1.000 \\([0-9.]+ to [0-9.]+, no significant difference\\) to "
+                                      "1.400 \\([0-9.]+ to [0-9.]+\\) times the throughput of NVIDIA H100"));
+  EXPECT_THAT(said[0].detail, HasSubstr("fp16: 1.400 (1."));
+  EXPECT_THAT(said[0].detail, HasSubstr("fp32: 1.000 ("));
+  EXPECT_THAT(said[0].detail, HasSubstr("no significant difference) at batch 1 and 1.400 ("));
   EXPECT_THAT(said[0].points, SizeIs(6));
 }
 

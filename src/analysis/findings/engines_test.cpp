@@ -52,7 +52,7 @@ TEST(Findings, repeats_of_one_block_are_paired) {
   ResultsCollector collector;
   add(collector, {.throughputs = {100, 130, 160}});
   add(collector, {.backend = "onnxruntime", .throughputs = {91, 118.2, 145.4}});
-  EXPECT_THAT(find("best_engine", collector).at(0).detail, HasSubstr("1.10 times (1.098 to 1.102) that of onnxruntime"));
+  EXPECT_THAT(find("best_engine", collector).at(0).detail, HasSubstr("1.100 times (1.098 to 1.102) that of onnxruntime"));
 }
 
 TEST(Findings, what_was_measured_once_is_not_compared) {
@@ -70,7 +70,7 @@ TEST(Findings, the_smallest_batch_near_the_peak) {
   const auto said = find("batch_peak", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("batch 4 is enough to be within 5 % of the peak"));
-  EXPECT_THAT(said[0].detail, HasSubstr("native peaks at batch 8, 2.00 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("native peaks at batch 8, 2.000 times"));
 }
 
 TEST(Findings, the_smallest_batch_near_the_peak_is_told_of_every_line) {
@@ -183,7 +183,7 @@ TEST(Findings, threads_scale_with_an_efficiency) {
   const auto said = find("threads", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("fastest with 2 threads"));
-  EXPECT_THAT(said[0].detail, HasSubstr("1.60 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("1.599 times"));
   EXPECT_THAT(said[0].detail, HasSubstr("80 %"));
   EXPECT_THAT(said[0].detail, HasSubstr("More threads are slower"));
 }
@@ -230,8 +230,8 @@ TEST(Findings, engines_that_peak_at_different_batches_are_compared_at_one_too) {
   add(collector, {.backend = "onnxruntime", .batch = 4, .throughputs = {100, 100.1, 100.2}});
   const auto said = find("best_engine", collector);
   ASSERT_THAT(said, SizeIs(1));
-  EXPECT_THAT(said[0].detail, HasSubstr("That is 1.50 times"));
-  EXPECT_THAT(said[0].detail, HasSubstr("At equal batch, 4, it is 1.10 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("That is 1.500 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("At equal batch, 4, it is 1.100 times"));
 }
 
 }  // namespace

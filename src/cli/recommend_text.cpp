@@ -33,6 +33,14 @@ std::string choice_label(const Candidate& candidate, const Demand& demand) {
   return demand.rate ? fmt::format("{} of {}", format_count(copies), label) : label;
 }
 
+// For a million tokens of answers ("output_tokens") or prompts ("input_tokens"), at the demanded rate; nullopt where a query has none.
+std::optional<double> cost_per_million(const Candidate& candidate, const char* tokens_of_a_request) {
+  const MetricSummary* tokens = candidate.point->find(tokens_of_a_request);
+  if (!candidate.cost_per_1000 || tokens == nullptr || !(tokens->estimate.value > 0)) return std::nullopt;
+  const double least = tokens->estimate.low.value_or(tokens->estimate.value);
+  return *candidate.cost_per_1000 * 1000 / (least > 0 ? least : tokens->estimate.value);
+}
+
 std::vector<std::string> facts_of(const Candidate& candidate, const Demand& demand, const std::string& currency) {
   std::vector<std::string> facts;
   const double rate = demand.rate.value_or(candidate.capacity);
@@ -46,6 +54,10 @@ std::vector<std::string> facts_of(const Candidate& candidate, const Demand& dema
     facts.push_back(
         fmt::format("{} {}{}", percentile_of(demand), ms(*candidate.latency_s), candidate.basis == Basis::estimated ? " (estimated)" : ""));
   if (candidate.cost_per_1000) facts.push_back(fmt::format("{} {} for 1000 items", format_significant(*candidate.cost_per_1000), currency));
+  if (const auto cost = cost_per_million(candidate, "output_tokens"))
+    facts.push_back(fmt::format("{} {} for 1,000,000 output tokens", format_significant(*cost), currency));
+  if (const auto cost = cost_per_million(candidate, "input_tokens"))
+    facts.push_back(fmt::format("{} {} for 1,000,000 input tokens", format_significant(*cost), currency));
   if (candidate.cost_per_hour)
     facts.push_back(fmt::format("{} {} a month", format_significant(*candidate.cost_per_hour * hours_per_month, 4), currency));
   if (candidate.energy_j_per_item) {
@@ -123,6 +135,8 @@ Json candidate_json(const Candidate& candidate, const Demand& demand, const std:
           {"cost_per_hour", known(candidate.cost_per_hour)},
           {"cost_per_month", scaled(candidate.cost_per_hour, hours_per_month)},
           {"cost_per_1000_items", known(candidate.cost_per_1000)},
+          {"cost_per_million_output_tokens", known(cost_per_million(candidate, "output_tokens"))},
+          {"cost_per_million_input_tokens", known(cost_per_million(candidate, "input_tokens"))},
           {"energy_j_per_item", known(candidate.energy_j_per_item)},
           {"energy_kwh_per_month", candidate.energy_j_per_item && demand.rate ? Json(kwh_per_month(candidate, rate)) : Json()}};
 }

@@ -45,12 +45,19 @@ constexpr Property properties[] = {
 constexpr const char* column_metrics[] = {"throughput",
                                           "latency_p50_ms",
                                           "latency_p99_ms",
+                                          "ttft_p50_ms",
+                                          "ttft_p99_ms",
+                                          "tpot_ms",
+                                          "output_tokens_per_s",
+                                          "goodput",
                                           "host_memory_mib",
                                           "device_memory_mib",
                                           "items_per_s_per_w",
                                           "accuracy_top1",
                                           "accuracy_loss",
                                           "cost_per_1000_items",
+                                          "cost_per_million_output_tokens",
+                                          "cost_per_million_input_tokens",
                                           "throughput_ratio",
                                           "throughput_per_device_ratio",
                                           "items_per_s_per_w_ratio",
@@ -60,7 +67,8 @@ constexpr const char* column_metrics[] = {"throughput",
 // "latency_p50_ms" -> "latency p50"
 std::string title_of(const Metric& metric) {
   std::string title = metric.id();
-  for (const std::string suffix : {"_ms", "_mib", "_s"}) {
+  for (const std::string suffix : {"_per_s", "_ms", "_mib", "_s"}) {
+    if (title.ends_with(suffix) && suffix == "_per_s") break;  // a rate is not named after its unit alone
     if (title.size() > suffix.size() && title.compare(title.size() - suffix.size(), suffix.size(), suffix) == 0) {
       title.resize(title.size() - suffix.size());
       break;
@@ -205,7 +213,9 @@ void choose_columns(View& view) {
   add_result_columns(view.results, view.columns);
   for (Column& column : view.columns) {
     const std::string& title = column.title;
-    if (title == "throughput" || title == "latency p50" || title == "latency p99") column.place = ColumnPlace::main;
+    const auto is = [&](std::string_view name) { return title == name; };
+    if (is("throughput") || is("latency p50") || is("latency p99") || is("ttft p99") || is("output tokens per s"))
+      column.place = ColumnPlace::main;
   }
 }
 

@@ -64,6 +64,12 @@ double share_of_price(const Price& price, const Point& point) {
   return price.of_machine ? 1 : devices_of(point) / static_cast<double>(price.devices);
 }
 
+// For a million of what a rate counts.
+std::optional<Estimate> cost_per_million(const Estimate& hourly, const std::map<std::string, Estimate>& known, const char* rate) {
+  const Estimate* per_s = find(known, rate);
+  return per_s == nullptr ? std::nullopt : quotient(scaled(hourly, 1e6 / seconds_per_hour), *per_s);
+}
+
 std::string nameless(const Point& point) {
   return fmt::format("no price for {} of {}: its Records do not tell which device it was", point.backend, point.model);
 }
@@ -101,6 +107,10 @@ const std::vector<MetricSpec>& cost_metrics() {
           "price of the Point's devices by the hour, from --prices; bought ones: price over years and utilisation, with electricity"),
       from_prices("cost_per_1000_items", "currency", "cost_per_hour over the throughput, for 1000 items"),
       from_prices("cost_per_1000_correct", "currency", "cost_per_1000_items over the share of answers that are right (top-1)"),
+      from_prices("cost_per_million_output_tokens", "currency",
+                  "cost_per_hour over output_tokens_per_s, for a million tokens: answers carry the whole cost"),
+      from_prices("cost_per_million_input_tokens", "currency",
+                  "cost_per_hour over input_tokens_per_s, for a million tokens: prompts carry the whole cost"),
       from_prices("cost_of_run", "currency", "cost_per_hour over the measured window"),
       from_prices("energy_cost_per_1000_items", "currency", "measured energy of 1000 items, times PUE and the price of a kWh"),
       from_prices("co2_g_per_1000_items", "g", "measured energy of 1000 items, times PUE and the grid's grams of CO2 for a kWh"),
@@ -145,6 +155,10 @@ std::map<std::string, Estimate> costs_of(const Prices& prices, const Point& poin
       put(costs, "cost_per_1000_correct", quotient(*per_1000, *accuracy));
   }
   put(costs, "cost_per_hour", hourly.value);
+  if (hourly.value) {
+    put(costs, "cost_per_million_output_tokens", cost_per_million(*hourly.value, known, "output_tokens_per_s"));
+    put(costs, "cost_per_million_input_tokens", cost_per_million(*hourly.value, known, "input_tokens_per_s"));
+  }
   if (const Estimate* seconds = find(known, "steady_s"); hourly.value && seconds != nullptr)
     put(costs, "cost_of_run", scaled(*hourly.value, seconds->value / seconds_per_hour));
   if (const auto kwh = kwh_per_1000_items(prices, known)) {

@@ -1,9 +1,12 @@
 // What Points cost: metrics that need Prices, which no Record has, so they are made when Stores are read. Added to what a Point has
-// otherwise: cost_per_hour, cost_per_1000_items, cost_per_1000_correct, cost_of_run, energy_cost_per_1000_items, co2_g_per_1000_items.
+// otherwise: cost_per_hour, cost_per_1000_items, cost_per_1000_correct, cost_per_million_output_tokens, cost_per_million_input_tokens,
+// cost_of_run, energy_cost_per_1000_items, co2_g_per_1000_items.
 // Intervals come from throughput and power; a price is taken as exact. Pure functions; any thread.
 //
 //   by the hour  a rented device or machine: its price. A bought one: price / (years x 8766 h x utilisation) + power x PUE x price of a kWh
 //   1000 items   by the hour / 3600 / throughput x 1000; 1000 right answers: that / top-1 accuracy
+//   tokens       by the hour / 3600 / tokens a second x 1,000,000, of answers and of prompts. Each carries the whole cost, because a
+//                server computes both at the same time and nobody knows which part of it each took
 //   the run      by the hour x length of the measured window
 #pragma once
 

@@ -80,6 +80,18 @@ TEST(Cost, OfWhatIsBoughtElectricityComesOnTop) {
   EXPECT_DOUBLE_EQ(cost_per_hour(prices, on_gpus(2), on_device("NVIDIA H200"), {}).value->value, 2 * (2 + 0.7 * 1.5 * 0.2));
 }
 
+TEST(Cost, AMillionTokensOfAnswersAndOfPrompts) {
+  const auto costs =
+      costs_of(with(rented("H100", 3.6)), on_gpus(1), on_device("NVIDIA H100 80GB HBM3"),
+               {{"throughput", {2, {}, {}, 9}}, {"output_tokens_per_s", {500, 400, 800, 9}}, {"input_tokens_per_s", {2000, {}, {}, 9}}});
+  EXPECT_DOUBLE_EQ(costs.at("cost_per_million_output_tokens").value, 2);
+  EXPECT_DOUBLE_EQ(*costs.at("cost_per_million_output_tokens").low, 1.25);
+  EXPECT_DOUBLE_EQ(*costs.at("cost_per_million_output_tokens").high, 2.5);
+  EXPECT_DOUBLE_EQ(costs.at("cost_per_million_input_tokens").value, 0.5);
+  EXPECT_FALSE(costs_of(with(rented("H100", 3.6)), on_gpus(1), on_device("NVIDIA H100 80GB HBM3"), {{"throughput", {2, {}, {}, 9}}})
+                   .contains("cost_per_million_output_tokens"));
+}
+
 TEST(Cost, APriceOfAMachineIsOfAllInIt) {
   Price price = rented("EPYC 9654", 3);
   price.of_machine = true;

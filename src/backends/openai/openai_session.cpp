@@ -91,7 +91,7 @@ class OpenaiSession final : public Session, public SeriesSource {
     slot.tag = tag;
     slot.output_limit = prompt.output_limit;
     slot.enqueued = clock_.now();
-    slot.answer.clear();
+    slot.answer.begin(prompt.output_limit);
     slot.body = prompt.head;
     if (prompt.is_unique) slot.body += unique_text(unique_seed_, next_number_++);
     slot.body += prompt.tail;

@@ -129,6 +129,7 @@ StreamCheck check_stream(const ServerAddress& address, const std::string& model,
     const std::string text = body.head + body.tail;
     HttpRequest request(address, most_answer);
     TokenAnswer answer;
+    answer.begin(1);
     bool streams = false;
     request.stream("text/event-stream", [&](std::string_view piece) {
       streams = true;

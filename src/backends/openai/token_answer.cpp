@@ -10,7 +10,16 @@
 
 namespace deepgap {
 
-void TokenAnswer::clear() { *this = TokenAnswer(); }
+void TokenAnswer::begin(int64_t limit) {
+  *this = TokenAnswer();
+  limit_ = limit;
+}
+
+// Whether the server ignores the limit of the request. Some send one token in a few chunks, and no server is to be stopped for those.
+bool TokenAnswer::goes_on_without_end() const {
+  constexpr int64_t tolerated = 64;
+  return limit_ > 0 && assigned_ > 4 * limit_ + tolerated;
+}
 
 bool TokenAnswer::fail(std::string why) {
   if (fault_.empty()) fault_ = std::move(why);
@@ -63,6 +72,7 @@ bool TokenAnswer::count(const Chunk& chunk, Nanoseconds now) {
   const MarkId id = chunk.text.empty() ? MarkId::reasoning_tokens : MarkId::tokens;
   marks_.push_back({id, 0, now, static_cast<uint32_t>(tokens)});
   lengths_.push_back(text.size());
+  if (goes_on_without_end()) return fail(fmt::format("the stream goes on after {} tokens, {} were asked for", assigned_, limit_));
   return true;
 }
 

@@ -19,7 +19,8 @@ namespace deepgap {
 
 class TokenAnswer {
  public:
-  void clear();
+  // Before the next request, which asks for `limit` tokens at most; 0: for any number.
+  void begin(int64_t limit);
   // A piece of the stream that came now. False: the stream is to be ended: it is complete, or fault() says why not.
   bool take(std::string_view piece, Nanoseconds now);
   // The connection brought all it had. Empty: the answer is complete; else what is missing.
@@ -34,6 +35,7 @@ class TokenAnswer {
   bool take_event(std::string_view data, Nanoseconds now);
   bool take_chunk(const Chunk& chunk, Nanoseconds now);
   bool count(const Chunk& chunk, Nanoseconds now);
+  bool goes_on_without_end() const;
   void spread();
   bool fail(std::string why);
 
@@ -43,6 +45,7 @@ class TokenAnswer {
   TokenCounts counts_;
   std::string text_;
   std::map<std::string, double> timings_;
+  int64_t limit_ = 0;
   int64_t counted_ = 0;      // by the server, in the chunks so far
   int64_t assigned_ = 0;     // to marks
   int counting_chunks_ = 0;  // chunks with text in which it counted

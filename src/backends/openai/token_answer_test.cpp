@@ -58,5 +58,16 @@ TEST(TokenAnswer, AnEndOfTextThatIsCountedIsNotSpread) {
   EXPECT_THAT(counts_of(answer), testing::ElementsAre(1, 1));
 }
 
+TEST(TokenAnswer, AStreamThatIgnoresTheLimitIsEnded) {
+  TokenAnswer answer;
+  answer.begin(4);
+  int taken = 0;
+  while (taken < 1000 && answer.take(text_event("a"), taken)) ++taken;
+  EXPECT_EQ(taken, 4 * 4 + 64);
+  EXPECT_THAT(answer.finish(5), testing::HasSubstr("the stream goes on after 81 tokens, 4 were asked for"));
+  answer.begin(0);
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(answer.take(text_event("a"), i)) << "any number was asked for";
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -167,6 +167,8 @@ void HttpRequest::stream(const std::string& content_type, Piece piece) {
   piece_ = std::move(piece);
 }
 
+void HttpRequest::forbid_reuse() { set(easy_.get(), CURLOPT_FORBID_REUSE, 1L); }
+
 std::optional<Fault> HttpRequest::perform() { return fault(curl_easy_perform(easy_.get())); }
 
 size_t HttpRequest::on_header(char* data, size_t size, size_t count, void* self) {

@@ -62,6 +62,8 @@ class HttpRequest {
   // returns false, the request ends at once; fault() then says what `piece` has to say.
   using Piece = std::function<bool(std::string_view)>;
   void stream(const std::string& content_type, Piece piece);
+  // From then on each request opens a connection of its own, and closes it.
+  void forbid_reuse();
   // Sends it and waits.
   std::optional<Fault> perform();
 

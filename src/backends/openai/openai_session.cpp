@@ -38,7 +38,8 @@ struct CountedText {
 // Sums over requests, of llama.cpp's own times.
 struct ServerTimes {
   int64_t requests = 0;
-  double prompt_ms = 0, predicted_ms = 0, predicted_n = 0;
+  double prompt_ms = 0, predicted_ms = 0;
+  double intervals = 0;  // between tokens: the first one comes with the end of the prompt
 };
 
 class OpenaiSession final : public Session, public SeriesSource {
@@ -78,6 +79,8 @@ class OpenaiSession final : public Session, public SeriesSource {
       if (probes_.contains(is_chat)) continue;
       const StreamCheck probe = check_stream(address_, served_.model, is_chat, settings_);
       probes_.emplace(is_chat, probe);
+      if (!probe.keeps_connections)
+        for (const auto& request : requests_) request->forbid_reuse();
       if (probe.takes_vendor_fields == settings_.vendor_fields) continue;
       settings_.vendor_fields = settings_.ignore_end = false;
       bodies_.back() = prompt_body(sample, served_.model, settings_);
@@ -164,7 +167,7 @@ class OpenaiSession final : public Session, public SeriesSource {
     ++times_.requests;
     times_.prompt_ms += timings.at("prompt_ms");
     times_.predicted_ms += found->second;
-    times_.predicted_n += timings.at("predicted_n");
+    times_.intervals += std::max(timings.at("predicted_n") - 1, 0.0);
   }
 
   void deliver(const Done& done) {
@@ -181,7 +184,7 @@ class OpenaiSession final : public Session, public SeriesSource {
     const auto requests = static_cast<double>(times_.requests);
     counts["server.prompt_ms"] = times_.prompt_ms / requests;
     counts["server.predicted_ms"] = times_.predicted_ms / requests;
-    if (times_.predicted_n > 0) counts["server.predicted_per_token_ms"] = times_.predicted_ms / times_.predicted_n;
+    if (times_.intervals > 0) counts["server.predicted_per_token_ms"] = times_.predicted_ms / times_.intervals;
     times_ = {};
   }
 

@@ -154,6 +154,21 @@ TEST(Openai, AServerThatDoesNotKnowVendorFieldsGetsNone) {
   EXPECT_THAT(server.seen().back().body, AllOf(Not(HasSubstr("ignore_eos")), HasSubstr("include_usage")));
 }
 
+TEST(Openai, AServerThatClosesConnectionsUnannouncedGetsANewOneForEachRequest) {
+  for (const bool closes : {true, false}) {
+    ScriptedServer server{[closes](const ScriptedRequest& request) -> ScriptedReply {
+      if (request.path == "/v1/models") return {.body = R"({"data":[{"id":"tiny"}]})"};
+      if (request.path != "/v1/completions") return {.status = 404};
+      ScriptedReply reply = stream_reply(usual_stream());
+      reply.drop_unsaid = closes;
+      return reply;
+    }};
+    GeneratorRig rig(server.host());
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(rig.fate(), "ok");
+    EXPECT_EQ(rig.session->take_counts()["connections.opened"], closes ? 5 : 1);
+  }
+}
+
 TEST(Openai, AnswersAreCountedByTheServersTokenizer) {
   ScriptedServer server{ScriptedGenerator([](const ScriptedRequest&) { return stream_reply(usual_stream()); },
                                           [](const ScriptedRequest& request) {

@@ -93,6 +93,15 @@ std::string no_stream(const HttpRequest& request) {
   return fmt::format("sends no stream of events (content type '{}')", one_line(request.content_type(), 60));
 }
 
+// Some servers (llama.cpp's of 2026) close a connection after a stream although they announced to keep it, so that the next request on it
+// would be lost. Another small question on the connection of `request` shows that.
+bool keeps_connections(HttpRequest& request, Nanoseconds timeout) {
+  request.get("/v1/models", timeout);
+  const auto fault = request.perform();
+  const bool is_lost = fault && fault->kind == Fault::Kind::reset;
+  return !is_lost && request.traffic().connections == 0;
+}
+
 }  // namespace
 
 ServedGenerator ask_for_generator(const ServerAddress& address, const std::string& model, const OpenaiSettings& settings) {
@@ -121,7 +130,7 @@ StreamCheck check_stream(const ServerAddress& address, const std::string& model,
   const Shape text_shape{1, static_cast<int64_t>(word.size())}, fields_shape{1, static_cast<int64_t>(prompt_fields)};
   const std::vector<TensorView> sample{{DataType::u8, text_shape, reinterpret_cast<const std::byte*>(word.data())},
                                        {DataType::i64, fields_shape, reinterpret_cast<const std::byte*>(fields.data())}};
-  StreamCheck check{settings.vendor_fields, 0};
+  StreamCheck check{.takes_vendor_fields = settings.vendor_fields};
   OpenaiSettings asked = settings;
   asked.endpoint = is_chat ? Endpoint::chat : Endpoint::completions;
   for (;;) {
@@ -146,6 +155,7 @@ StreamCheck check_stream(const ServerAddress& address, const std::string& model,
     if (fault) refuse(address, fmt::format("{} {}", endpoint_path(is_chat), fault->what));
     if (!streams) refuse(address, fmt::format("{} {}", endpoint_path(is_chat), no_stream(request)));
     if (const std::string why = answer.finish(0); !why.empty()) refuse(address, fmt::format("{}: {}", endpoint_path(is_chat), why));
+    check.keeps_connections = keeps_connections(request, settings.timeout);
     if (is_chat && answer.counts().input > 0) check.template_tokens = answer.counts().input - 1;
     return check;
   }

@@ -19,8 +19,10 @@ ServedGenerator ask_for_generator(const ServerAddress& address, const std::strin
 struct StreamCheck {
   bool takes_vendor_fields = true;
   int64_t template_tokens = 0;  // that a chat's prompt has besides its words
+  bool keeps_connections = true;
 };
-// Sends one request, whose times do not count. Throws Error{refused} where no stream of tokens comes back.
+// Sends one request of an answer, whose times do not count, and asks for the models once more. Throws Error{refused} where no stream of
+// tokens comes back.
 StreamCheck check_stream(const ServerAddress& address, const std::string& model, bool is_chat, const OpenaiSettings& settings);
 
 }  // namespace deepgap

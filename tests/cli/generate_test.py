@@ -4,6 +4,7 @@ Usage: generate_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -58,6 +59,20 @@ class GenerateTest(StoreCase):
         row = self.rows()[0]
         self.assertEqual((row["verdict"], row["goodput_share"]), ("invalid", 0))
         self.assertIn("tpot.p99=10ms", row["reason"])
+
+    def test_the_highest_load_that_holds_all_bounds_is_found(self):
+        # An answer ends 200 ms after its first token, so that both bounds are the same one.
+        found = []
+        for bound in ("ttft.p99=1500ms,tpot.p99=50ms", "p99=1700ms"):
+            done = self.run_deepgap("--scenario", "server", "--find-peak", "--bound", bound, "--duration", "500s")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found.append(float(re.search(r"peak: ([0-9.]+) queries a second hold " + re.escape(bound), done.stdout + done.stderr).group(1)))
+            best = max((row for row in self.rows() if row["verdict"] == "valid"), key=lambda row: row["throughput"])
+            if "ttft" in bound:
+                self.assertGreaterEqual(best["goodput_share"], 0.98)
+            os.unlink(self.store)
+        self.assertAlmostEqual(found[0] / found[1], 1, delta=0.1)
+        self.assertLess(found[0], 2.5, "400 ms a request")
 
     def test_counts_that_differ_are_a_verdict(self):
         self.run_deepgap("--scenario", "single-stream", "--warmup", "1", "--iterations", "20", "--axis", "counted_share=2")

@@ -18,6 +18,9 @@
 namespace deepgap {
 namespace {
 
+// What an error quotes, such as a name in a file, may be a megabyte long.
+constexpr size_t longest_message = 4096;
+
 int exit_code_for(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::usage:
@@ -58,7 +61,7 @@ int main(int argc, char** argv) {
     code = run_main({argv + std::min(argc, 1), argv + argc});
     flush_standard_output();
   } catch (const Error& error) {
-    say(stderr, fmt::format("deepgap: {}\n", printable(error.what())));  // it may quote a file
+    say(stderr, fmt::format("deepgap: {}\n", one_line(error.what(), longest_message)));  // it may quote a file
     code = exit_code_for(error.kind());
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return output_failed(error.code().value());  // of fmt::print

@@ -94,6 +94,14 @@ class WordsTest(StoreCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("takes one engine", self.refused(self.network, "-e", "native,null", command=["check"]))
 
+    def test_a_name_of_a_megabyte_is_not_quoted_in_full(self):
+        study = os.path.join(self.dir, "long.toml")
+        with open(study, "w", encoding="ascii") as file:
+            file.write('[[grid]]\nmodel = "resnet18"\nbackend = "null"\n[grid.options]\n' + "a" * 1_000_000 + " = 1\n")
+        said = self.refused(study)
+        self.assertIn("unknown option", said)
+        self.assertLess(len(said), 5000)
+
     def test_spellings_of_other_tools(self):
         done = self.run_deepgap(f"--onnx={self.network}", "--duration=0.05", "--shapes=input:Nx3x32x32", "--concurrency-range", "1:3:2", "-e", "null", "--warmup=0")
         self.assertEqual(done.returncode, 0, done.stderr)

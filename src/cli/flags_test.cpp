@@ -87,6 +87,7 @@ TEST(RunFlags, BecomeSettings) {
   EXPECT_EQ(given.cache_dir, "/c");
   EXPECT_TRUE(given.resume);
   EXPECT_EQ(given.words, Words::few);
+  EXPECT_EQ(settings_of({"--progress", "json"}).words, Words::json);
 }
 
 TEST(RunFlags, WhatIsWrongNamesTheFlag) {
@@ -96,6 +97,8 @@ TEST(RunFlags, WhatIsWrongNamesTheFlag) {
             "invalid value 'soon' for --timeout: expected a time such as 500ms, 8s or 2m");
   EXPECT_EQ(error_of([] { settings_of({"--timeout", "10ms"}); }), "invalid value for --timeout: expected at least 1s");
   EXPECT_THAT(error_of([] { settings_of({"-q", "-v"}); }), HasSubstr("--quiet and --verbose"));
+  EXPECT_EQ(error_of([] { settings_of({"--progress", "bar"}); }), "invalid value 'bar' for --progress: expected text or json");
+  EXPECT_THAT(error_of([] { settings_of({"--progress", "json", "-q"}); }), HasSubstr("--progress json contradicts"));
 }
 
 TEST(Selection, HoldsWhereEveryKeyHasOneOfItsValues) {

@@ -41,6 +41,10 @@ void RunFlags::declare(CLI::App& app, const std::string& group) {
   app.add_option("--export-timings", timings_file_, "Write a row for each timed query to FILE: .csv, or .json for a JSON array")
       ->group(group)
       ->type_name("FILE");
+  app.add_option("--progress", progress_, "Progress on standard error: text, or json (one object per line, for other programs)")
+      ->group(group)
+      ->type_name("text|json")
+      ->capture_default_str();
   app.add_flag("-q,--quiet", quiet_, "Print only results and errors")->group(group);
   app.add_flag("-v,--verbose", verbose_, "Print where the time of each run went, and the last output of failed workers")->group(group);
   declare_libtorch_folder(app);
@@ -58,7 +62,11 @@ RunSettings RunFlags::settings() const {
   if (json_file_) require_folder_of("--export-json", *json_file_);
   if (timings_file_) require_folder_of("--export-timings", *timings_file_);
   if (quiet_ && verbose_) throw Error(ErrorKind::usage, "--quiet and --verbose contradict each other: leave one of them out");
-  settings.words = quiet_ ? Words::few : verbose_ ? Words::many : Words::usual;
+  if (progress_ != "text" && progress_ != "json")
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --progress: expected text or json", progress_));
+  if (progress_ == "json" && (quiet_ || verbose_))
+    throw Error(ErrorKind::usage, "--progress json contradicts --quiet and --verbose: leave one of them out");
+  settings.words = progress_ == "json" ? Words::json : quiet_ ? Words::few : verbose_ ? Words::many : Words::usual;
   return settings;
 }
 

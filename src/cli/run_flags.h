@@ -12,8 +12,8 @@ namespace deepgap {
 
 class RunFlags {
  public:
-  // --store, --resume, --busy, --timeout, --cache, -q, -v, --export-json, --export-timings and that of the LibTorch folder, as a group of
-  // this name.
+  // --store, --resume, --busy, --timeout, --cache, --progress, -q, -v, --export-json, --export-timings and that of the LibTorch folder, as
+  // a group of this name.
   void declare(CLI::App& app, const std::string& group);
   // Throws Error{usage}.
   RunSettings settings() const;
@@ -23,7 +23,7 @@ class RunFlags {
   void keep_timings(const RunReport& report, const RunSettings& settings) const;
 
  private:
-  std::string store_ = "deepgap.db", timeout_ = "60s", cache_, busy_ = "wait";
+  std::string store_ = "deepgap.db", timeout_ = "60s", cache_, busy_ = "wait", progress_ = "text";
   std::optional<std::string> json_file_, timings_file_;
   bool resume_ = false, quiet_ = false, verbose_ = false;
 };

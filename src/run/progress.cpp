@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -32,6 +33,13 @@ namespace {
 // Of the time that an item takes, as a verdict's words tell it: of a wide interval the two scales differ by far, since throughput is one
 // over that time.
 double relative_half_width(double throughput, double low, double high) { return (throughput / low - throughput / high) / 2; }
+
+// One event for a program that reads the progress. In ASCII, so that each line is valid whatever a model's name holds.
+void say_event(std::FILE* out, const nlohmann::json& event) {
+  say(out, event.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+nlohmann::json seconds_or_null(const TimeSpan& left) { return left.is_known() ? nlohmann::json(left.likely) : nlohmann::json(); }
 
 }  // namespace
 
@@ -100,16 +108,31 @@ void Progress::clear() {
   live_ = false;
 }
 
+void Progress::begin(size_t jobs) {
+  total_ = jobs;
+  if (words_ == Words::json) say_event(out_, {{"event", "begin"}, {"total", jobs}});
+}
+
 void Progress::note(const std::string& line) {
   clear();
+  if (words_ == Words::json) return say_event(out_, {{"event", "note"}, {"text", line}});
   if (words_ != Words::few) say(out_, printable_lines(line) + "\n");
 }
 
 void Progress::under_way(const std::string& label, const std::string& phase, const std::string& done, const TimeSpan& left) {
-  if (!terminal_) return;
+  const bool events = words_ == Words::json;
+  if (!terminal_ && !events) return;
   const auto now = std::chrono::steady_clock::now();
-  if (live_ && now - last_ < std::chrono::milliseconds(200)) return;
+  if ((live_ || events) && now - last_ < std::chrono::milliseconds(200)) return;
   last_ = now;
+  if (events)
+    return say_event(out_, {{"event", "phase"},
+                            {"number", finished_ + 1},
+                            {"total", total_},
+                            {"point", label},
+                            {"phase", phase},
+                            {"done", done},
+                            {"left_s", seconds_or_null(left)}});
   const std::string units = phase == "steady" || phase == "warm_up" ? " " + done : "";
   // The time first: a narrow terminal cuts the end.
   std::string line = fmt::format("[{}{}] {}: {}{}", place(finished_ + 1), left_text(left), label, phase, units);
@@ -125,6 +148,13 @@ std::string Progress::place(size_t number) const {
 
 void Progress::finished(const std::string& label, const std::string& result, const TimeSpan& left) {
   ++finished_;
+  if (words_ == Words::json)
+    return say_event(out_, {{"event", "record"},
+                            {"number", finished_},
+                            {"total", total_},
+                            {"point", label},
+                            {"result", result},
+                            {"left_s", seconds_or_null(left)}});
   const std::string words = terminal_ ? "" : left_text(left);  // a terminal has it in the live line
   note(fmt::format("[{}] {}: {}{}", place(finished_), label, result, words));
 }

@@ -1,4 +1,5 @@
-// Progress of a run, on stderr: a line for each finished Record, and on a terminal a live line below with the phase and the time left.
+// Progress of a run, on stderr: a line for each finished Record, and on a terminal a live line below with the phase and the time left. For
+// another program the same as JSON, an object a line (docs/reference/files.md).
 // What cannot be written is dropped: a measurement does not end because nobody looks.
 #pragma once
 
@@ -16,8 +17,8 @@ std::string point_label(const Point& point, bool with_threads = true);
 // "812.3 items/s (±0.8 %), p50 1.2 ms", or outcome and reason.
 std::string result_text(const Record& record);
 
-// How much is said while a run goes on: few: nothing; many: also what became of each Record in detail.
-enum class Words { few, usual, many };
+// How much is said while a run goes on: few: nothing; many: also what became of each Record in detail; json: events for a program.
+enum class Words { few, usual, many, json };
 
 // "load 0.2 s, warm_up 1 s, steady 8 s, ..." by the Record's windows, why it ended, and the last words of a worker that failed; a line for
 // each, indented.
@@ -29,13 +30,13 @@ size_t terminal_columns(std::FILE* out);
 class Progress {
  public:
   Progress(std::FILE* out, bool terminal, Words words = Words::usual)
-      : out_(out), terminal_(terminal && words != Words::few), words_(words) {}
+      : out_(out), terminal_(terminal && words != Words::few && words != Words::json), words_(words) {}
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void begin(size_t jobs) { total_ = jobs; }  // 0: not known
-  void note(const std::string& line);         // once, above the live line
+  void begin(size_t jobs);             // 0: not known
+  void note(const std::string& line);  // once, above the live line
   void under_way(const std::string& label, const std::string& phase, const std::string& done, const TimeSpan& left);
   void finished(const std::string& label, const std::string& result, const TimeSpan& left);
   void detail(const Record& record);  // of what was told last; where many words are wanted

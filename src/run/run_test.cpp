@@ -183,6 +183,29 @@ TEST(Progress, plain_lines_have_no_control_characters) {
   ::free(text);
 }
 
+TEST(Progress, events_for_programs_are_an_object_a_line) {
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* out = ::open_memstream(&text, &size);
+  {
+    Progress progress(out, true, Words::json);
+    progress.begin(2);
+    progress.note("b\xc3\xa4\ny");
+    progress.under_way("a", "steady", "5 batches", {10});
+    progress.under_way("a", "steady", "6 batches", {9});  // too soon after the other
+    progress.passed();
+    progress.finished("b", "crashed: why", {});
+  }
+  std::fclose(out);
+  EXPECT_STREQ(
+      text,
+      "{\"event\":\"begin\",\"total\":2}\n"
+      "{\"event\":\"note\",\"text\":\"b\\u00e4\\ny\"}\n"
+      "{\"done\":\"5 batches\",\"event\":\"phase\",\"left_s\":10.0,\"number\":1,\"phase\":\"steady\",\"point\":\"a\",\"total\":2}\n"
+      "{\"event\":\"record\",\"left_s\":null,\"number\":2,\"point\":\"b\",\"result\":\"crashed: why\",\"total\":2}\n");
+  ::free(text);
+}
+
 TEST(Progress, result_text_says_what_matters) {
   EXPECT_EQ(result_text(ok_record(1, 200)), "200.0 items/s (±1 %), p50 1.50 ms");
   EXPECT_EQ(result_text(failed_record(Outcome::timed_out)), "timed_out: why");

@@ -129,7 +129,8 @@ std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t ba
   for (const json& output : answer["outputs"]) {
     if (!output.is_object() || !output.contains("name") || !output["name"].is_string()) return wrong_answer("an output without a name");
     const size_t bytes = told_bytes(output).value_or(0);
-    const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == output["name"]; });
+    const auto name = output["name"].get<std::string>();
+    const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == name; });
     if (port != ports_.end()) {
       const auto at = static_cast<size_t>(port - ports_.begin());
       if (auto fault = read_output(output, *port, batch, outputs_[at])) return fault;

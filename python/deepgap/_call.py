@@ -21,7 +21,7 @@ EXIT_INTERRUPTED = 130
 
 def message_of(stderr: str, code: int) -> str:
     """Returns the line of the program that says why it ended."""
-    lines = [line for line in stderr.splitlines() if line.strip()]
+    lines = [line for line in stderr.splitlines() if line.strip() and not line.startswith('{"event"')]
     own = [line.removeprefix("deepgap: ") for line in lines if line.startswith("deepgap: ") and not line.startswith("deepgap: note:")]
     if own:
         return own[-1]

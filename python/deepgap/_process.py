@@ -2,26 +2,27 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
-import re
 import signal
 import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import IO, NamedTuple
-
+from typing import IO, Any, NamedTuple
 
 from deepgap._errors import InternalError
 
 
 class Event(NamedTuple):
-    """A line of the program's progress. `number`: of the record that is finished; None for other lines."""
+    """A step of the program's progress: a line of text, a record that is finished, or a point that is under way."""
 
     text: str
-    number: int | None = None
+    number: int | None = None  # of the record that is finished; None for other steps
     total: int | None = None
+    phase: str = ""  # "warm_up" or "steady", while a point is under way
+    left_s: float | None = None  # until the run ends, where it can be estimated
 
 
 SET_PARENT_DEATH_SIGNAL = 1  # prctl's PR_SET_PDEATHSIG
@@ -113,15 +114,24 @@ def _read(stream: IO[bytes], on_event: Callable[[Event], None], messages: list[s
         messages.append(rest.decode("utf-8", "replace"))
 
 
-# "[3/12] resnet18 null fp32 batch 1: 812.3 items/s": a record is finished. Without a total it is not known how many there are.
-FINISHED = re.compile(r"\[(\d+)(?:/(\d+))?\] (.+)")
+def _event(line: str) -> Event | None:
+    """Returns the progress that a line of standard error reports (`--progress json`), or None for an error."""
+    if line.startswith('{"'):
+        try:
+            return _reported(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            pass
+    return None if not line.strip() or (line.startswith("deepgap: ") and not line.startswith("deepgap: note:")) else Event(line)
 
 
-def _event(text: str) -> Event | None:
-    """Returns the progress that a line of standard error tells of, or None for an error."""
-    finished = FINISHED.fullmatch(text)
-    if finished:
-        return Event(text, int(finished[1]), int(finished[2]) if finished[2] else None)
-    return None if not text.strip() or (text.startswith("deepgap: ") and not text.startswith("deepgap: note:")) else Event(text)
-
-
+def _reported(event: Mapping[str, Any]) -> Event | None:
+    if event["event"] == "note":
+        return Event(event["text"])
+    if event["event"] not in ("phase", "record"):
+        return None
+    total = event["total"] or None  # 0: not known
+    place = f"[{event['number']}/{total}]" if total else f"[{event['number']}]"
+    if event["event"] == "record":
+        return Event(f"{place} {event['point']}: {event['result']}", event["number"], total, left_s=event["left_s"])
+    done = f" {event['done']}" if event["phase"] in ("warm_up", "steady") and event["done"] else ""
+    return Event(f"{event['point']}: {event['phase']}{done}", None, total, event["phase"], event["left_s"])

@@ -1,4 +1,4 @@
-"""Progress of a run: a bar of tqdm, or a line for each finished record."""
+"""Progress of a run: a bar of tqdm with the phase of the point under way, or a line for each finished record."""
 from __future__ import annotations
 
 import importlib.util
@@ -17,6 +17,10 @@ class Progress(Protocol):
     def close(self) -> None: ...
 
 
+def left_text(event: Event) -> str:
+    return "" if event.left_s is None else f", about {event.left_s:.0f} s left"
+
+
 class Silent:
     def __call__(self, event: Event) -> None:
         pass
@@ -29,7 +33,8 @@ class Lines:
     """For logs, and where tqdm is missing."""
 
     def __call__(self, event: Event) -> None:
-        print(event.text, file=sys.stderr, flush=True)
+        if not event.phase:
+            print(event.text + left_text(event), file=sys.stderr, flush=True)
 
     def close(self) -> None:
         pass
@@ -40,9 +45,14 @@ class Bar:
         self._bar = tqdm(total=None, unit="record", dynamic_ncols=True, file=sys.stderr)
 
     def __call__(self, event: Event) -> None:
+        if event.total is not None:
+            self._bar.total = event.total
+        if event.phase:
+            self._bar.set_postfix_str(event.text + left_text(event))
+            return
         self._bar.write(event.text, file=sys.stderr)
         if event.number is not None:
-            self._bar.total = event.total
+            self._bar.set_postfix_str("", refresh=False)
             self._bar.update(event.number - self._bar.n)
             self._bar.refresh()
 

@@ -42,7 +42,7 @@ def run(*models: Any, store: Path = DEFAULT_STORE, progress: Wanted = "auto", ha
         cost = _measure_harness(served, flags, store) if served and harness else None
         shown = make_progress(progress)
         try:
-            ended = _process.follow([str(_call.program()), "run", *line, "--json"], _call.environment(extra), shown)
+            ended = _process.follow([str(_call.program()), "run", *line, "--json", "--progress=json"], _call.environment(extra), shown)
         finally:
             shown.close()
         return _results_of(ended, pathlib.Path(store), bool(flags.get("resume")), cost, served.traceback if served else None)

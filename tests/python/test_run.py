@@ -72,30 +72,39 @@ def test_every_flag_of_the_program_is_a_keyword():
         assert {name for name in names if flags[name].value} == with_value
 
 
-LINES = b"""note: the machine is busy
-[1/2] net null: fine, about 3 s left
+LINES = b"""{"event":"begin","total":2}
+{"event":"note","text":"the machine is busy"}
+{"done":"5 batches","event":"phase","left_s":6.2,"number":1,"phase":"steady","point":"net null","total":2}
+{"event":"record","left_s":3.0,"number":1,"point":"net null","result":"fine","total":2}
 deepgap: note: runs are short
 deepgap: internal error: no luck
-[2/2] other [1/1] {"a": 1}: crashed"""
+{"a": 1}
+{"event":"record","left_s":null,"number":2,"point":"other [1/1] {\\"a\\": 1}","result":"crashed","total":2}"""
 
 
 def test_progress_as_a_bar_and_as_lines(capsys, tmp_path):
-    (tmp_path / "lines").write_bytes(LINES)
+    (tmp_path / "lines").write_bytes(LINES + b"\n")
     events, messages = [], []
     with open(tmp_path / "lines", "rb") as file:
         _process._read(file, events.append, messages)
     assert messages == LINES.decode().splitlines(), "an error is looked for in all of them"
-    assert [(event.number, event.total) for event in events] == [(None, None), (1, 2), (None, None)]
+    assert [(event.number, event.total, event.phase) for event in events] == [
+        (None, None, ""), (None, 2, "steady"), (1, 2, ""), (None, None, ""), (None, None, ""), (2, 2, "")]
     for event in events:
         Lines()(event)
-    assert capsys.readouterr().err == "note: the machine is busy\n[1/2] net null: fine, about 3 s left\ndeepgap: note: runs are short\n"
+    assert capsys.readouterr().err == (
+        'the machine is busy\n[1/2] net null: fine, about 3 s left\ndeepgap: note: runs are short\n{"a": 1}\n[2/2] other [1/1] {"a": 1}: crashed\n')
     bar = progress(True)
     assert isinstance(bar, Bar) and isinstance(progress(False), Silent)
-    for event in events:
+    for event in events[:2]:
+        bar(event)
+    shown = capsys.readouterr().err
+    assert "| 0/2 [" in shown and "net null: steady 5 batches, about 6 s left" in shown
+    for event in events[2:]:
         bar(event)
     bar.close()
     shown = capsys.readouterr().err
-    assert "[1/2] net null: fine" in shown and "| 1/2 [" in shown
+    assert "[1/2] net null: fine" in shown and "| 2/2 [" in shown
 
 
 def test_progress_comes_from_the_program(tmp_path, cache, capsys):

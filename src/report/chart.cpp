@@ -13,7 +13,8 @@ namespace deepgap {
 namespace {
 
 constexpr double width = 400, height = 290;
-constexpr double left = 50, top = 30, bottom = height - 42;
+constexpr double least_left = 50, top = 30, bottom = height - 42;
+constexpr double digit_width = 7.4;   // of a number beside an axis
 constexpr double label_width = 7.3;   // of a character at the labels' size, on average
 constexpr size_t longest_label = 19;  // characters
 
@@ -91,8 +92,9 @@ class Drawing {
         lines_(std::move(lines)),
         labelled_(has_end_labels(chart)),
         right_(width - right_margin()),
-        x_(make_axis(chart.x, false, left, right_, chart.x.scale == Scale::log2 ? 26 : 38)),
-        y_(make_axis(chart.y, true, bottom, top, 30)) {}
+        y_(make_axis(chart.y, true, bottom, top, 30)),
+        left_(left_margin()),
+        x_(make_axis(chart.x, false, left_, right_, chart.x.scale == Scale::log2 ? 26 : 38)) {}
 
   std::string svg() {
     put("<svg class=\"chart\" data-x=\"{}\" data-y=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", name_of(chart_.x.scale),
@@ -118,6 +120,13 @@ class Drawing {
     return 14 + (longest > 0 ? static_cast<double>(longest) * label_width : 0);
   }
 
+  // Room for the longest number beside the axis.
+  double left_margin() const {
+    size_t longest = 0;
+    for (const Tick& tick : y_.ticks()) longest = std::max(longest, tick.text.size());
+    return std::max(least_left, 5.6 + static_cast<double>(longest) * digit_width);
+  }
+
   DrawnAxis make_axis(const ChartAxis& axis, bool vertical, double from, double to, double spacing) const {
     Range range;
     for (const ChartLine& line : lines_) {
@@ -130,9 +139,9 @@ class Drawing {
   }
 
   void draw_axes() {
-    out_ += grid_svg(y_, left, right_) + ticks_below_svg(x_, left, right_, bottom);
+    out_ += grid_svg(y_, left_, right_) + ticks_below_svg(x_, left_, right_, bottom);
     put("<text class=\"axis-title\" x=\"2\" y=\"14\">{}</text>", html_escaped(chart_.y.title));
-    put("<text class=\"axis-title\" x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>", (left + right_) / 2, height - 7,
+    put("<text class=\"axis-title\" x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>", (left_ + right_) / 2, height - 7,
         html_escaped(chart_.x.title));
   }
 
@@ -198,7 +207,7 @@ class Drawing {
   }
 
   double clamp_y(double y) const { return std::clamp(y, top - 6, bottom); }
-  double clamp_x(double x) const { return std::clamp(x, left, right_); }
+  double clamp_x(double x) const { return std::clamp(x, left_, right_); }
 
   // Beside the last point of each line, moved apart where they would overlap.
   void draw_labels() {
@@ -229,7 +238,9 @@ class Drawing {
   std::vector<ChartLine> lines_;
   bool labelled_;
   double right_;
-  DrawnAxis x_, y_;
+  DrawnAxis y_;
+  double left_;
+  DrawnAxis x_;
   double last_tag_x_ = -100, last_tag_y_ = -100;  // a tag too near to the one before is left out
   std::string out_;
 };

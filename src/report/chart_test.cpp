@@ -43,6 +43,16 @@ TEST(Chart, values_below_zero_have_bars_too) {
   EXPECT_EQ(occurrences(svg, "class=\"bar cut\""), 1u) << "the view follows the values and half their size beyond";
 }
 
+TEST(Chart, long_numbers_beside_the_axis_have_room) {
+  Chart chart{"", {"x", Scale::linear, {}}, {"y", Scale::linear, {}}, {}};
+  const auto svg_up_to = [&](double most) {
+    chart.lines = {{"", 0, false, {{1, most, {}, {}, {}, {}, false, "", ""}}}};
+    return chart_svg(chart);
+  };
+  EXPECT_THAT(svg_up_to(9000), HasSubstr("M50 "));
+  EXPECT_THAT(svg_up_to(900000), Not(HasSubstr("M50 ")));
+}
+
 TEST(Axis, ticks_are_round_and_apart) {
   const DrawnAxis linear(Scale::linear, 10, 142, 250, 30, 30);
   ASSERT_GE(linear.ticks().size(), 3u);

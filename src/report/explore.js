@@ -65,12 +65,13 @@ const deepgap = (() => {
   // spec: {describe, width, x: {title, scale}, y: {title, scale}, lines: [{label, style, joined, faint, engine, precision,
   //        points: [{x, xl, xh, y, yl, yh, tip, hollow, open}]}]}. The classes are those of the charts that the program draws.
   const chartOf = spec => {
-    const width = spec.width || 400, height = spec.height || 290, left = 50, right = width - 14, top = 30, bottom = height - 42;
+    const width = spec.width || 400, height = spec.height || 290, right = width - 14, top = 30, bottom = height - 42;
     const points = spec.lines.flatMap(line => line.points);
     // An interval may be so wide that it would squeeze everything else: axes follow the values and half their size beyond.
     const near = (value, end) => end === null || end === undefined ? value : Math.min(Math.max(end, value - Math.abs(value) / 2), value + Math.abs(value) / 2);
-    const x = axisOf(spec.x.scale, points.flatMap(p => [p.x, near(p.x, p.xl), near(p.x, p.xh)]), left, right);
     const y = axisOf(spec.y.scale, points.flatMap(p => [p.y, near(p.y, p.yl), near(p.y, p.yh)]), bottom, top);
+    const left = Math.max(50, ...y.ticks.map(tick => 5.6 + 7.4 * short(tick, 2).length));  // room for the longest number beside the axis
+    const x = axisOf(spec.x.scale, points.flatMap(p => [p.x, near(p.x, p.xl), near(p.x, p.xh)]), left, right);
     const svg = draw("svg", {class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": spec.describe});
     const grid = draw("g", {class: "grid"}), ticks = draw("g", {class: "tick"});
     for (const tick of y.ticks) {

@@ -3,6 +3,13 @@
 get_property(deepgap_plugins GLOBAL PROPERTY DEEPGAP_PLUGINS)
 # What a user runs: the program and its plug-ins, without tests and benchmarks.
 add_custom_target(deepgap_programs DEPENDS deepgap ${deepgap_plugins})
+# What a first result needs, which ./quickstart compiles: the program and the engines that compute on this machine's CPU and are in its set-up.
+add_custom_target(deepgap_core DEPENDS deepgap)
+foreach(engine native onnxruntime openvino)
+  if(TARGET deepgap_plugin_${engine})
+    add_dependencies(deepgap_core deepgap_plugin_${engine})
+  endif()
+endforeach()
 
 deepgap_library_path(deepgap "$ORIGIN/../lib/deepgap/deps")
 if(TARGET deepgap_conformance)

@@ -139,10 +139,13 @@ std::unique_ptr<Plugin> open_plugin(const std::string& name) {
 
 std::vector<AbsentBackend> absent_backends() {
   std::vector<AbsentBackend> absent{
-      {"kserve", "not built: libcurl's headers were not there when this program was built"},
-      {"libtorch", "not built: torch was not there when this program was built; docs/reference/engines/index.md says how to get it"},
-      {"libtorch_cuda", "not built: no CUDA 13 runtime or no torch with CUDA was there when this program was built"},
-      {"openvino", "not built: OpenVINO was not there when this program was built; docs/reference/engines/index.md says how to get it"},
+      {"kserve", "not built; with libcurl's headers, cmake --build build --target deepgap_programs builds it"},
+      {"libtorch", "not built; with torch, cmake --build build --target deepgap_programs builds it (docs/reference/engines/index.md)"},
+      {"libtorch_cuda",
+       "not built; with torch for CUDA and CUDA 13's runtime, cmake --build build --target deepgap_programs builds it "
+       "(docs/reference/engines/index.md)"},
+      {"openvino", "not built; with OpenVINO, cmake --build build --target deepgap_programs builds it (docs/reference/engines/index.md)"},
+      {"tensorflow", "not built; cmake --build build --target deepgap_programs builds it (docs/reference/engines/index.md)"},
       {"tensorrt",
        "not a plug-in yet; ONNX Runtime has a provider for it: --backend onnxruntime --axis onnxruntime.provider=tensorrt "
        "(docs/reference/engines/index.md)"},

@@ -1,6 +1,7 @@
 """Finds the deepgap program, and the engine libraries of this interpreter's packages that the program should use."""
 from __future__ import annotations
 
+import importlib.util
 import os
 import pathlib
 import platform
@@ -107,10 +108,20 @@ def _first(folders: list[pathlib.Path], pattern: str) -> pathlib.Path | None:
     return None
 
 
+def pip_install() -> str:
+    """Returns the command that installs packages for this interpreter, which may be without pip, as environments of uv are."""
+    python = sys.executable or "python3"
+    if importlib.util.find_spec("pip") is not None:
+        return f"{python} -m pip install"
+    if shutil.which("uv"):
+        return f"uv pip install --python {python}"
+    return f"{python} -m ensurepip && {python} -m pip install"
+
+
 def environment() -> dict[str, str]:
     """Returns this process's environment, with the engine libraries that the interpreter's packages have. What the user has set stays."""
     result = dict(os.environ)
-    result["DEEPGAP_PYTHON"] = sys.executable or "python3"
+    result["DEEPGAP_PIP_INSTALL"] = pip_install()
     folders = site_folders()
     for variable, package, file in ENGINES:
         found = None if result.get(variable) else _first(folders, f"{package}/{file}")

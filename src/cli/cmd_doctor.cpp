@@ -1,15 +1,19 @@
 // `deepgap doctor`: what on this machine spoils measurements, worst first, and what to do. Advice is no failure: the exit code is 0.
 #include "base/confine.h"
+#include "cli/backend_rows.h"
 #include "cli/command.h"
 #include "cli/gpus_child.h"
 #include "run/device_locks.h"
 #include "telemetry/environment.h"
+#include "worker/plugin.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -98,6 +102,24 @@ std::vector<Advice> judge_runs(const std::vector<DeviceHolder>& holders) {
   return advice;
 }
 
+// Engines whose plug-in is here and whose library is not. They disturb nothing. DEEPGAP_PIP_INSTALL is set by the launcher of the Python
+// package, whose extras bring the libraries.
+std::vector<Advice> judge_engines(const json& rows) {
+  constexpr std::pair<const char*, const char*> extras[] = {
+      {"onnxruntime", "onnxruntime"}, {"openvino", "openvino"}, {"libtorch", "torch"}, {"tensorflow", "tensorflow"}};
+  const char* pip_install = std::getenv("DEEPGAP_PIP_INSTALL");
+  std::vector<Advice> advice;
+  for (const json& row : rows) {
+    const auto name = row["name"].get<std::string>();
+    const auto* extra = std::find_if(std::begin(extras), std::end(extras), [&](const auto& e) { return e.first == name; });
+    if (row["available"].get<bool>() || extra == std::end(extras) || plugin_path(name).empty()) continue;
+    const std::string remedy = pip_install == nullptr || *pip_install == '\0' ? "docs/reference/engines/index.md says how to get it"
+                                                                              : fmt::format("{} 'deepgap[{}]'", pip_install, extra->second);
+    advice.push_back({Advice::Level::ok, "engine " + name, "not available: " + row["reason"].get<std::string>(), remedy});
+  }
+  return advice;
+}
+
 class DoctorCommand final : public Command {
  public:
   std::string name() const override { return "doctor"; }
@@ -110,6 +132,7 @@ class DoctorCommand final : public Command {
     for (Advice& of_gpu : examine_gpus(ask_for_gpus())) advice.push_back(std::move(of_gpu));
     for (Advice& of_run : judge_runs(device_holders(lock_folder()))) advice.push_back(std::move(of_run));
     advice.push_back(judge_walls(walls_of_this_kernel()));
+    for (Advice& of_engine : judge_engines(backend_rows())) advice.push_back(std::move(of_engine));
     std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) { return a.level > b.level; });
     if (json_) {
       fmt::print("{}\n", advice_json(advice).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));

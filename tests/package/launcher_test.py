@@ -86,7 +86,13 @@ class Launcher(unittest.TestCase):
         self.assertEqual(seen["DEEPGAP_LIBTORCH"], str(self.site / "torch"))
         self.assertEqual(seen["DEEPGAP_TENSORFLOW"], str(self.site / "tensorflow"))
         self.assertEqual(seen["LD_LIBRARY_PATH"], f"{self.site / 'openvino/libs'}:/mine")
-        self.assertEqual(seen["DEEPGAP_PYTHON"], sys.executable)
+        self.assertEqual(seen["DEEPGAP_PIP_INSTALL"], f"{sys.executable} -m pip install")
+
+    def test_an_interpreter_without_pip_gets_a_command_that_works_there(self):
+        without = "import importlib.util as u; find = u.find_spec; u.find_spec = lambda name, *more: None if name == 'pip' else find(name, *more)"
+        self.assertEqual(self.environment(code=without)["DEEPGAP_PIP_INSTALL"], f"{sys.executable} -m ensurepip && {sys.executable} -m pip install")
+        self.fake(self.folder / "tools" / "uv")
+        self.assertEqual(self.environment(code=without, PATH=f"{self.folder}/tools:/usr/bin:/bin")["DEEPGAP_PIP_INSTALL"], f"uv pip install --python {sys.executable}")
 
     def test_what_the_user_has_set_stays(self):
         self.package_file("onnxruntime/capi/libonnxruntime.so.1.31.1")

@@ -75,6 +75,7 @@ void write_file_atomic(const std::string& path, std::string_view content) {
 }
 
 void make_directories(const std::string& path) {
+  if (!path.empty()) refuse_foreign_links(path);
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) fail("create folder", path, error.value());

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -45,18 +46,45 @@ bool is_foreign_link(const fs::path& link) {
   return (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & S_IWOTH) != 0 && folder.st_uid != own.st_uid;
 }
 
+[[noreturn]] void refuse_link(const std::string& path, const fs::path& link) {
+  throw Error(ErrorKind::input, fmt::format("cannot open {}: {} is a link that another user put into a shared folder; name another file",
+                                            path, link.string()));
+}
+
+// The folders that `path` leads through may be links as well, and theirs in turn.
+void refuse_foreign_folders(const std::string& path) {
+  std::error_code error;
+  std::vector<fs::path> left;  // the next component is the last
+  const auto push = [&](const fs::path& more) {
+    const std::vector<fs::path> parts(more.begin(), more.end());
+    left.insert(left.end(), parts.rbegin(), parts.rend());
+  };
+  push(fs::path(path).parent_path());
+  fs::path reached;
+  for (int links = 0; !left.empty() && links <= most_links;) {
+    const fs::path next = reached / left.back();  // an absolute one begins anew
+    left.pop_back();
+    if (!fs::is_symlink(next, error)) {
+      reached = next;
+      continue;
+    }
+    if (is_foreign_link(next)) refuse_link(path, next);
+    push(fs::read_symlink(next, error));
+    ++links;
+  }
+}
+
 // Where the links end that `path` leads through; a name of a descriptor of this process is an end.
 fs::path end_of_links(const std::string& path) {
   std::error_code error;
   fs::path end = path;
+  refuse_foreign_folders(path);
   for (int i = 0; own_descriptor(end) < 0 && fs::is_symlink(end, error); ++i) {
     if (i == most_links) fail_to_write(path, ELOOP);
-    if (is_foreign_link(end))
-      throw Error(
-          ErrorKind::input,
-          fmt::format("cannot open {}: {} is a link that another user put into a shared folder; name another file", path, end.string()));
+    if (is_foreign_link(end)) refuse_link(path, end);
     end = end.parent_path() / fs::read_symlink(end, error);  // an absolute one stays what it is
     if (error) fail_to_write(path, error.value());
+    refuse_foreign_folders(end);
   }
   return end;
 }

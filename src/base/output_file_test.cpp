@@ -92,6 +92,30 @@ TEST(OutputFile, DoesNotFollowAnotherUsersLinkInASharedFolder) {
   EXPECT_EQ(read_text(victim), "as in a folder that is not shared");
 }
 
+// A folder on the way may be the link, also behind a link of one's own.
+TEST(OutputFile, DoesNotFollowAnotherUsersLinkToAFolder) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make another user's link";
+  constexpr uid_t stranger = 65'534;
+  const TemporaryFolder folder;
+  const std::string shared = folder / "shared", link = shared + "/link", real = folder / "real";
+  fs::create_directory(shared);
+  fs::create_directory(real);
+  ASSERT_EQ(::chmod(shared.c_str(), 01777), 0);
+  fs::create_symlink("../real", link);
+  fs::create_symlink("shared/link", folder / "own");
+  write_file_atomic(link + "/file", "own links are followed");
+  EXPECT_EQ(read_text(real + "/file"), "own links are followed");
+  ASSERT_EQ(::lchown(link.c_str(), stranger, stranger), 0);
+  for (const std::string& path : {link + "/file", folder / "own/file", link + "/../real/file"}) {
+    EXPECT_THAT(error_of([&] { write_file_atomic(path, "after"); }, ErrorKind::input), HasSubstr("is a link that another user put"));
+    EXPECT_THAT(error_of([&] { make_directories(path + "s/deep"); }, ErrorKind::input), HasSubstr("is a link that another user put"));
+  }
+  EXPECT_THAT(error_of([&] { make_directories(link); }, ErrorKind::input), HasSubstr(link + " is a link that another user put"));
+  EXPECT_EQ(read_text(real + "/file"), "own links are followed");
+  make_directories(real + "/a/b/");
+  EXPECT_TRUE(fs::is_directory(real + "/a/b"));
+}
+
 TEST(OutputFile, APipeIsWrittenTo) {
   const TemporaryFolder folder;
   const std::string path = folder / "pipe";

@@ -10,6 +10,7 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 namespace deepgap {

@@ -5,6 +5,7 @@
 
 #include <deepgap/graph.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>

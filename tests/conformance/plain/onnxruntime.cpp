@@ -3,6 +3,7 @@
 #include "backends/onnxruntime/ort_library.h"
 #include "plain_case.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 

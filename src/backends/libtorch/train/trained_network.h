@@ -11,6 +11,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/sin.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>

@@ -151,7 +151,32 @@ static void keep(float&) {}
 static void keep(int&) {}
 static void barriers_made() {}
 static void begin_products() {}
-static void load_copied16(unsigned address, unsigned (&words)[4]) { load_words<4>(shared_memory + address, words); }
+static void load_copied(unsigned address, unsigned (&words)[4]) { load_words<4>(shared_memory + address, words); }
+static void load_copied(unsigned address, unsigned (&words)[2]) { load_words<2>(shared_memory + address, words); }
+static unsigned load_copied(unsigned address) {
+  unsigned word;
+  load_words<1>(shared_memory + address, &word);
+  return word;
+}
+template <int N> static void copy_piece(unsigned to, const void* from) {
+  if (to % N != 0 || (u64)from % N != 0) broken = "a piece is copied that is not aligned";
+  memcpy(shared_memory + to, from, N);
+}
+static void commit_copies() {}
+template <int N> static void wait_for_copies() {}
+static void store_word(unsigned address, unsigned word) { memcpy(shared_memory + address, &word, 4); }
+static int min(int a, int b) { return a < b ? a : b; }
+static int max(int a, int b) { return a > b ? a : b; }
+static int larger(int a, int b) { return a > b ? a : b; }
+static float larger(float a, float b) { return a != a || a > b ? a : b; }
+template <typename T> static T __shfl_sync(unsigned, T x, int lane) {
+  memcpy(exchanged[me], &x, 4);
+  meet_warp();
+  T other;
+  memcpy(&other, exchanged[me / 32 * 32 + lane], 4);
+  meet_warp();
+  return other;
+}
 static unsigned __any_sync(unsigned, bool x) {
   exchanged[me][0] = x;
   meet_warp();

@@ -26,7 +26,7 @@ bool is_pointwise(const Convolution& p) {
 bool is_for_kernel(const Convolution& p, ComputeType compute) {
   const size_t size = byte_size(p.source);
   const bool computed = p.compute == ComputeType::i8 || p.compute == ComputeType::f16 || p.compute == ComputeType::bf16;
-  return computed && p.compute == compute && p.groups == 1 && byte_size(p.epilogue.target) == size &&
+  return computed && p.compute == compute && p.groups == 1 && !p.pool && byte_size(p.epilogue.target) == size &&
          (!p.epilogue.has_residual() || byte_size(p.epilogue.residual) == size) && p.out_pitch % (16 / static_cast<int64_t>(size)) == 0 &&
          p.in_pitch * static_cast<int64_t>(size) % 16 == 0;
 }

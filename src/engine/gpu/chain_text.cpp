@@ -3,7 +3,6 @@
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/tile_epilogue.h"
-#include "kernel_files.h"
 
 #include <fmt/format.h>
 
@@ -112,11 +111,6 @@ std::string tables_text(const std::vector<Named>& parts) {
     from += 2 * each.problem->out_pitch;
   }
   return text + "}\n";
-}
-
-std::string_view kernel_file(std::string_view name) {
-  const auto files = kernel_files();
-  return std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.first == name; })->second;
 }
 
 }  // namespace

@@ -74,10 +74,12 @@ std::string Convolution::key_behind_batch() const {
   if (dilation_h != 1 || dilation_w != 1) key += fmt::format("_d{}x{}", dilation_h, dilation_w);
   if (groups != 1) key += fmt::format("_g{}", groups);
   if (source_zero != 0) key += "_z";
-  return key + epilogue_key(epilogue);
+  key += epilogue_key(epilogue);
+  return pool ? key + fmt::format("_max{}x{}p{}x{}", pool->out_h, pool->out_w, pool->pad_top, pool->pad_left) : key;
 }
 
 std::vector<ConvolutionVariant> convolution_variants(const Convolution& problem, const Chip& chip) {
+  if (problem.pool) return pooled_stem_variants(problem, chip);
   if (problem.batch * problem.out_h * problem.out_w * problem.out_pitch == 0) return direct_variants(problem, chip);  // launches nothing
   // Nothing comes near them where they can be.
   if (std::vector<ConvolutionVariant> by_channel = depthwise_variants(problem, chip); !by_channel.empty()) return by_channel;

@@ -63,6 +63,11 @@ struct Epilogue {
   bool has_residual() const;
 };
 
+// The largest of windows of 3x3 results, two apart, where they lie within the picture.
+struct MaxPool {
+  int64_t pad_top = 0, pad_left = 0, out_h = 1, out_w = 1;
+};
+
 struct Convolution {
   ComputeType compute = ComputeType::f16;
   Element source = Element::f16;  // f16, bf16, f32; with ComputeType::i8 i8 or u8, with f8 e4m3
@@ -73,6 +78,7 @@ struct Convolution {
   int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, dilation_h = 1, dilation_w = 1;
   int64_t groups = 1;
   Epilogue epilogue;
+  std::optional<MaxPool> pool;  // of what the epilogue makes: the target is [batch, pool.out_h, pool.out_w, out_pitch]
 
   int64_t macs() const;  // multiply-accumulates
   // A short name of everything above that decides which variant is quickest: the key of the tuner's cache.
@@ -108,12 +114,11 @@ std::vector<ConvolutionVariant> direct_variants(const Convolution& problem, cons
 std::vector<ConvolutionVariant> mma_variants(const Convolution& problem, const Chip& chip);     // mma.sync, cp.async: sm_80 and later
 std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const Chip& chip);   // wgmma, TMA: sm_90a
 std::vector<ConvolutionVariant> depthwise_variants(const Convolution& problem, const Chip& chip);  // groups == channels
-// A max-pool after a stem could be computed on the tile while it is in shared memory, so that the stem's output, which is four times the
-// pool's, is neither written nor read. For that a Convolution would carry the pool (size, stride, padding), with out_h and out_w staying
-// the convolution's and the target [batch, pool_h, pool_w, out_pitch]; only this family would offer it.
-std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip);  // few input channels
+std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip);       // few input channels
+// The same with Convolution::pool, which no other family does.
+std::vector<ConvolutionVariant> pooled_stem_variants(const Convolution& problem, const Chip& chip);
 
-// All of the above, best guess first; direct ones where there is nothing else.
+// All of the above, best guess first; direct ones where there is nothing else, and nothing with a pool that no family does.
 std::vector<ConvolutionVariant> convolution_variants(const Convolution& problem, const Chip& chip);
 
 }  // namespace deepgap::gpu

@@ -65,9 +65,31 @@ __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsign
                ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
 }
 // What a copy brought, at `address` in shared memory.
-__device__ __forceinline__ void load_copied16(unsigned address, unsigned (&words)[4]) {
+__device__ __forceinline__ void load_copied(unsigned address, unsigned (&words)[4]) {
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3]) : "r"(address) : "memory");
+}
+__device__ __forceinline__ unsigned load_copied(unsigned address) {
+  unsigned word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+  return word;
+}
+__device__ __forceinline__ void load_copied(unsigned address, unsigned (&words)[2]) {
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "r"(address) : "memory");
+}
+// N bytes (4, 8 or 16), on their way until wait_for_copies.
+template <int N> __device__ __forceinline__ void copy_piece(unsigned to, const void* from) {
+  if (N == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(N) : "memory");
+}
+__device__ __forceinline__ void store_word(unsigned address, unsigned word) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
+// Of two sums; what is not a number is larger than any.
+__device__ __forceinline__ int larger(int a, int b) { return max(a, b); }
+__device__ __forceinline__ float larger(float a, float b) {
+  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
 }
 // Rows of row_bytes (32, 64, 128) in groups of eight, permuted as the copy engine writes them: by the bits of the address itself, so that
 // `address` may be that of any row.

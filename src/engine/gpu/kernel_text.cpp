@@ -2,6 +2,7 @@
 
 #include "engine/gpu/float8.h"
 #include "engine/gpu/integer_epilogue.h"
+#include "kernel_files.h"
 #include "model/eval/half.h"
 
 #include <deepgap/error.h>
@@ -88,6 +89,11 @@ template <int N> __device__ __forceinline__ void put_target(void* to, const floa
 )";
 
 }  // namespace
+
+std::string_view kernel_file(std::string_view name) {
+  const auto files = kernel_files();
+  return std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.first == name; })->second;
+}
 
 bool Epilogue::has_residual() const {
   return std::any_of(steps.begin(), steps.end(), [](const EpilogueStep& step) {

@@ -17,6 +17,9 @@ namespace deepgap::gpu {
 // let_next_begin. Read its text for more.
 std::string_view kernel_prelude();
 
+// The kernel whose text stands in kernels/NAME.cuh.
+std::string_view kernel_file(std::string_view name);
+
 // After the prelude:
 //   typedef ... Sum;                        int or float
 //   typedef ... Source, Target, Residual;   the prelude's types

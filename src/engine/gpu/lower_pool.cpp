@@ -178,6 +178,12 @@ Launch pair_pool(Lowering& lowering, const std::string& stem, const Pool& pool, 
   return launch_over(entry, std::move(text), count, 2);
 }
 
+std::optional<MaxPool> as_max_pool(const Pool& pool) {
+  const auto is_of_three = [](const WindowAxis& axis) { return axis.kernel == 3 && axis.stride == 2; };
+  if (pool.axes.size() != 2 || !std::all_of(pool.axes.begin(), pool.axes.end(), is_of_three)) return std::nullopt;
+  return MaxPool{pool.axes[0].before, pool.axes[1].before, pool.axes[0].out, pool.axes[1].out};
+}
+
 }  // namespace
 
 bool lower_pool(Lowering& lowering, const Operation& operation) {
@@ -203,7 +209,8 @@ bool lower_pool(Lowering& lowering, const Operation& operation) {
   Launch launch = !together                              ? element_pool(lowering, node.op, pool, in, out)
                   : takes_pairs(lowering, pool, element) ? pair_pool(lowering, node.op, pool, in, out)
                                                          : channel_pool(lowering, node.op, pool, in, out);
-  lowering.step(operation, std::move(launch), {in}, {out});
+  Step& step = lowering.step(operation, std::move(launch), {in}, {out});
+  if (together && takes_pairs(lowering, pool, element)) step.pool = as_max_pool(pool);
   return true;
 }
 

@@ -139,7 +139,7 @@ ValueId Lowering::add_constant(const Tensor& tensor) {
   return id;
 }
 
-void Lowering::step(const Operation& operation, Launch launch, const std::vector<Operand>& reads, const std::vector<Operand>& writes) {
+Step& Lowering::step(const Operation& operation, Launch launch, const std::vector<Operand>& reads, const std::vector<Operand>& writes) {
   Step step{.name = operation.name, .op = operation.main.op};
   const bool empty = std::all_of(writes.begin(), writes.end(), [](const Operand& out) { return element_count(out.shape) == 0; });
   if (!empty) step.launches.push_back(std::move(launch));
@@ -147,7 +147,7 @@ void Lowering::step(const Operation& operation, Launch launch, const std::vector
     for (const Operand& each : *operands) step.roles.push_back(each.buffer);
   for (const Operand& each : reads) step.reads.push_back(each.buffer);
   for (const Operand& each : writes) step.writes.push_back(each.buffer);
-  plan_.steps.push_back(std::move(step));
+  return plan_.steps.emplace_back(std::move(step));
 }
 
 std::string Lowering::new_entry(const std::string& stem) {

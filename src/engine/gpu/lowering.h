@@ -80,7 +80,8 @@ class Lowering {
   ValueId add_value(DataType type, const Shape& shape);
   ValueId add_constant(const Tensor& tensor);
 
-  void step(const Operation& operation, Launch launch, const std::vector<Operand>& reads, const std::vector<Operand>& writes);
+  // The step stays where it is until the next one is made.
+  Step& step(const Operation& operation, Launch launch, const std::vector<Operand>& reads, const std::vector<Operand>& writes);
   void step(Step step) { plan_.steps.push_back(std::move(step)); }
   // Counts the operation's multiply-accumulates as done in `precision`.
   void count(const Operation& operation, const std::string& precision);

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "engine/gpu/fusion.h"
+#include "engine/gpu/join_pools.h"
 #include "engine/passes/independent_samples.h"
 #include "engine/plan/memory_plan.h"
 #include "model/graph_tools.h"
@@ -92,6 +93,7 @@ void Network::lower(const Graph& graph) {
     Program program{.batch = batch,
                     .samples_apart = keeps_samples_apart(unbound, batch),
                     .plan = Lowering(bound, options_.numbers, chip_, options_.choices).lower()};
+    join_pools(program.plan, chip_);
     program.inputs = known_shapes(bound, bound.inputs);
     program.outputs = known_shapes(bound, bound.outputs);
     program.preparations.resize(program.inputs.size());

@@ -39,6 +39,7 @@ struct Step {
   std::vector<BufferId> roles;  // by role of the launches' arguments; -1 where there is none
   std::vector<BufferId> reads, writes;
   std::optional<Choice> choice;
+  std::optional<MaxPool> pool;  // it is one, of the only buffer that it reads, in the same form
 };
 
 struct GpuPlan {

@@ -1,6 +1,8 @@
 // The first convolution of a network, over few channels: 7x7 or 3x3 with stride 2 over 3. Its rows of k would be mostly padding as implicit
 // GEMM by channels. Here the rows of the picture that a tile needs lie in shared memory with four channels a pixel; what a row of the
 // kernel covers is one run of bytes there (padded to 32), so threads read wgmma's first operand with plain loads at a stride.
+#include "engine/gpu/stem.h"
+
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/tile_epilogue.h"
@@ -12,8 +14,6 @@
 
 namespace deepgap::gpu {
 namespace {
-
-constexpr int64_t stored_channels = 4;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -29,23 +29,16 @@ struct StemPlan {
   size_t source_bytes = 0, weight_bytes = 0, shared_bytes = 0;
 };
 
-int columns_of(const Convolution& problem) {
-  for (const int columns : {16, 32, 48, 64, 96, 128})
-    if (columns >= problem.out_pitch && takes_columns(problem.compute, columns)) return columns;
-  return 0;
-}
-
 StemPlan plan_of(const Convolution& problem, int rows, int teams, int blocks) {
   StemPlan plan;
   plan.rows = rows;
   plan.teams = teams;
   plan.blocks = blocks;
-  plan.columns = columns_of(problem);
-  plan.pixel_bytes = static_cast<int>(stored_channels * static_cast<int64_t>(byte_size(problem.source)));
+  plan.columns = stem_columns(problem);
+  plan.pixel_bytes = static_cast<int>(stem_channels * static_cast<int64_t>(byte_size(problem.source)));
   plan.run_steps = static_cast<int>(divide_up(problem.kernel_w * plan.pixel_bytes, 32));
   plan.steps = plan.run_steps * static_cast<int>(problem.kernel_h);
-  const int wide = 16 / plan.pixel_bytes;
-  plan.piece = problem.in_pitch == stored_channels && problem.in_w % wide == 0 ? wide : 1;
+  plan.piece = copied_pixels(problem);
   plan.origin = static_cast<int>(divide_up(problem.pad_left, plan.piece)) * plan.piece;
   const int64_t last = (problem.out_w - 1) * problem.stride_w + plan.origin - problem.pad_left;
   plan.row_bytes = static_cast<int>(divide_up(last * plan.pixel_bytes + int64_t{plan.run_steps} * 32, 16) * 16);
@@ -64,10 +57,6 @@ static const int row_tiles = (out_h + rows - 1) / rows, tiles = batch * row_tile
 static const int tile_pixels = rows * out_w, tile_blocks = (tile_pixels + 63) / 64;
 static const unsigned outside = (source_zero & 255) * 0x01010101u;
 
-template <int N> __device__ __forceinline__ void copy_piece(unsigned to, const void* from) {
-  if (N == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(N) : "memory");
-}
 // The rows of the picture under a tile, what lies outside of it as well.
 __device__ __forceinline__ void fetch(unsigned to, const unsigned char* source, int tile) {
   const int image = tile / row_tiles, top = tile % row_tiles * rows * stride_h - pad_top;
@@ -78,13 +67,8 @@ __device__ __forceinline__ void fetch(unsigned to, const unsigned char* source, 
       copy_piece<piece_bytes>(place, source + (((long long)image * in_h + y) * in_w + x) * (in_pitch * Source::bytes));
     else
 #pragma unroll
-      for (int b = 0; b < piece_bytes; b += 4) asm volatile("st.shared.b32 [%0], %1;" ::"r"(place + b), "r"(outside) : "memory");
+      for (int b = 0; b < piece_bytes; b += 4) store_word(place + b, outside);
   }
-}
-__device__ __forceinline__ unsigned word_at(unsigned address) {
-  unsigned word;
-  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
-  return word;
 }
 // Where the run of pixel `pixel` of the tile begins; pixels beyond the tile read the first one's.
 __device__ __forceinline__ unsigned run_at(unsigned from, int pixel) {
@@ -93,10 +77,10 @@ __device__ __forceinline__ unsigned run_at(unsigned from, int pixel) {
 }
 __device__ __forceinline__ void load_step(unsigned (&words)[4], unsigned first, unsigned second, int step) {
   const int offset = step / run_steps * (dilation_h * row_bytes) + step % run_steps * 32;
-  words[0] = word_at(first + offset);
-  words[1] = word_at(second + offset);
-  words[2] = word_at(first + offset + 16);
-  words[3] = word_at(second + offset + 16);
+  words[0] = load_copied(first + offset);
+  words[1] = load_copied(second + offset);
+  words[2] = load_copied(first + offset + 16);
+  words[3] = load_copied(second + offset + 16);
 }
 // 64 pixels of a tile from `from` on.
 __device__ __forceinline__ void multiply(Sum (&sums)[columns / 2], unsigned from, unsigned weights, int block) {
@@ -209,14 +193,6 @@ std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant
   return packed;
 }
 
-bool is_stem(const Convolution& problem, const Chip& chip) {
-  const int64_t unit = 16 / static_cast<int64_t>(byte_size(problem.source));
-  return chip.architecture == 90 && problem.groups == 1 && problem.in_channels <= stored_channels && problem.compute != ComputeType::f32 &&
-         (problem.in_pitch == stored_channels || problem.in_pitch == unit) && problem.dilation_w == 1 && problem.batch > 0 &&
-         problem.kernel_h * problem.kernel_w > 1 && problem.kernel_h * problem.kernel_w <= 64 && columns_of(problem) > 0 &&
-         !problem.epilogue.has_residual() && problem.batch * problem.out_h < INT32_MAX;
-}
-
 ConvolutionVariant variant_of(const Convolution& problem, const StemPlan& plan, const Chip& chip) {
   ConvolutionVariant variant;
   variant.name = fmt::format("stem {}x{} t{} b{}", plan.rows, plan.columns, plan.teams, plan.blocks);
@@ -237,6 +213,25 @@ ConvolutionVariant variant_of(const Convolution& problem, const StemPlan& plan, 
 }
 
 }  // namespace
+
+int stem_columns(const Convolution& problem) {
+  for (const int columns : {16, 32, 48, 64, 96, 128})
+    if (columns >= problem.out_pitch && takes_columns(problem.compute, columns)) return columns;
+  return 0;
+}
+
+int copied_pixels(const Convolution& problem) {
+  const int wide = 16 / static_cast<int>(stem_channels * static_cast<int64_t>(byte_size(problem.source)));
+  return problem.in_pitch == stem_channels && problem.in_w % wide == 0 ? wide : 1;
+}
+
+bool is_stem(const Convolution& problem, const Chip& chip) {
+  const int64_t unit = 16 / static_cast<int64_t>(byte_size(problem.source));
+  return chip.architecture == 90 && problem.groups == 1 && problem.in_channels <= stem_channels && problem.compute != ComputeType::f32 &&
+         (problem.in_pitch == stem_channels || problem.in_pitch == unit) && problem.dilation_w == 1 && problem.batch > 0 &&
+         problem.kernel_h * problem.kernel_w > 1 && problem.kernel_h * problem.kernel_w <= 64 && stem_columns(problem) > 0 &&
+         !problem.epilogue.has_residual() && problem.batch * problem.out_h < INT32_MAX;
+}
 
 std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip) {
   if (!is_stem(problem, chip)) return {};

@@ -62,5 +62,34 @@ TEST(Stem, PacksARowOfTheKernelAsOneRun) {
   EXPECT_EQ(at(2, 5, 4 * 7), 0);                                         // nor an eighth pixel
 }
 
+Convolution pooled_stem(ComputeType compute) {
+  Convolution problem = stem(compute, 7, 64);
+  problem.in_pitch = 4;
+  problem.pool = MaxPool{1, 1, 56, 56};
+  return problem;
+}
+
+TEST(PooledStem, CompilesWithoutSpills) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  for (const ComputeType compute : {ComputeType::i8, ComputeType::f16, ComputeType::bf16})
+    expect_compiled(pooled_stem_variants(pooled_stem(compute), h100), h100);
+}
+
+TEST(PooledStem, TakesEpiloguesThatKeepTheOrderOfSums) {
+  Convolution problem = pooled_stem(ComputeType::f16);
+  EXPECT_FALSE(pooled_stem_variants(problem, h100).empty());
+  EXPECT_TRUE(pooled_stem_variants(problem, {80, 108, 163 << 10}).empty());
+  problem.epilogue.steps = {EpilogueStep::of(EpilogueStep::Kind::activation)};
+  problem.epilogue.steps[0].text = "v * v";
+  EXPECT_TRUE(pooled_stem_variants(problem, h100).empty());
+  problem = pooled_stem(ComputeType::tf32);
+  EXPECT_TRUE(pooled_stem_variants(problem, h100).empty());
+}
+
+TEST(PooledStem, IsNoOtherFamilys) {
+  for (const ConvolutionVariant& variant : convolution_variants(pooled_stem(ComputeType::i8), h100))
+    EXPECT_EQ(variant.name.substr(0, 11), "pooled stem");
+}
+
 }  // namespace
 }  // namespace deepgap::gpu

@@ -140,7 +140,7 @@ Convolution in_other_16_bits(Convolution problem) {
 }  // namespace
 
 std::vector<ConvolutionVariant> Tuner::of_libraries(const Convolution& problem) const {
-  return libraries_ == nullptr ? std::vector<ConvolutionVariant>{} : libraries_->variants(problem, chip_);
+  return libraries_ == nullptr || problem.pool ? std::vector<ConvolutionVariant>{} : libraries_->variants(problem, chip_);
 }
 
 // Libraries are opened only where one of them won. Another version of it is measured against the quickest of our own.
@@ -212,7 +212,7 @@ ConvolutionVariant Tuner::named(const Convolution& problem, const Chosen& chosen
   if (auto found = found_by_name(own, &chosen.best)) return *found;
   if (auto found = found_by_name(of_libraries(problem), &chosen.best)) return *found;
   if (auto found = found_by_name(own, chosen.own.empty() ? known_.find(problem.key()) : &chosen.own)) return *found;
-  return direct_variants(problem, chip_).at(0);
+  return problem.pool ? own.at(0) : direct_variants(problem, chip_).at(0);
 }
 
 namespace {

@@ -254,7 +254,7 @@ __device__ __forceinline__ void consume(unsigned base, const unsigned char* shar
         wait_for(added.full(), added.parity);
 #pragma unroll
         for (int half = 0; half < 2; half++)
-          load_copied16(added.stages_at + added.stage * added_stage_bytes + place.dense[half] * group_bytes + threadIdx.x % 4 * 16, residual[group][half]);
+          load_copied(added.stages_at + added.stage * added_stage_bytes + place.dense[half] * group_bytes + threadIdx.x % 4 * 16, residual[group][half]);
         release_loaded(added.empty(), residual[group]);
         added.step(added_stages);
       }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -223,22 +224,41 @@ PointLabels labels_of(const ResultsComparison& comparison) {
   return PointLabels(sides);
 }
 
+namespace {
+
+// "native" and "openvino" of "backend=native" and "backend=openvino": a narrow table has no room for what both share.
+std::pair<std::string, std::string> short_titles(const ComparedSides& sides) {
+  const size_t end = sides.a.find('=');
+  const bool shared = end != std::string::npos && sides.b.compare(0, end + 1, sides.a, 0, end + 1) == 0;
+  return shared ? std::pair(sides.a.substr(end + 1), sides.b.substr(end + 1)) : std::pair(sides.a, sides.b);
+}
+
+}  // namespace
+
 std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
                             size_t width) {
   std::string text;
   const PointLabels labels = labels_of(comparison);
   for (const std::string& note : notes(comparison, settings, sides, labels)) text += wrapped_lines("note: " + note + "\n", width);
-  TextColumn what{"point", false, row_labels(comparison, labels)}, a{sides.a, true, {}}, b{sides.b, true, {}}, ratio{"ratio", true, {}},
+  const bool narrow = width > 0 && width < 110;
+  const auto [title_a, title_b] = narrow ? short_titles(sides) : std::pair(sides.a, sides.b);
+  TextColumn what{"point", false, row_labels(comparison, labels)}, a{title_a, true, {}}, b{title_b, true, {}}, ratio{"ratio", true, {}},
       verdict{"verdict", false, {}};
+  bool cut = false;
   for (const PointChange& change : comparison.points) {
     a.cells.push_back(value_text(*change.a, settings.metric));
     b.cells.push_back(value_text(*change.b, settings.metric));
     ratio.cells.push_back(ratio_text(change, settings.margin));
-    verdict.cells.push_back(verdict_text(change, settings));
+    const std::string words = verdict_text(change, settings);
+    const std::string word = words.substr(0, words.find(": "));
+    cut = cut || (narrow && word != words);
+    verdict.cells.push_back(narrow ? word : words);
   }
   if (!comparison.points.empty())
-    text += fitted_table({what, a, b, ratio, verdict}, width,
-                         {{"point", 48}, {"point", 36}, {"point", 28}, {"verdict", 40}, {"point", 24}, {"verdict", 28}, {"verdict", 20}});
+    text += fitted_table(
+        {what, a, b, ratio, verdict}, width,
+        {{"point", 48}, {"point", 36}, {"point", 28}, {"verdict", 40}, {"point", 24}, {"verdict", 28}, {"verdict", 20}, {"point", 16}});
+  if (cut) text += "(reasons of verdicts: --json has all, and a terminal of 110 columns)\n";
   return text + fmt::format("{}, {} against {}: {}\n", settings.metric, sides.b, sides.a, counts_text(comparison, settings));
 }
 

@@ -138,6 +138,7 @@ class TerminalTest(StoreCase):
             for line in rows:
                 self.assertLessEqual(len(line), 80, shown)
             self.assertIn("--json has all", shown)
+        self.assertIn(" not enough data", shown, "the verdict of compare is never cut away")
 
     def test_a_search_shows_its_phase_and_the_time_left(self):
         code, shown = self.at_terminal("--axis", "latency=100us", "-s", "server", "--bound", "p99=200ms", "--find-peak", "--peak-from", "400",

@@ -125,7 +125,7 @@ class Profile(unittest.TestCase):
             run = profile("--rounds", "2", "--output", str(page))
             self.assertEqual(run.returncode, 0, run.stderr)
             html = page.read_text()
-            for part in ("Roofline", "Furthest from their bound", "By operator", "Ceilings", "<svg"):
+            for part in ("Roofline", "Furthest from their bound", "By operator", "Measured peaks", "<svg"):
                 self.assertIn(part, html)
             self.assertNotIn("http", html.replace("http-equiv", ""))
             self.assertNotIn("<script", html)

@@ -84,9 +84,9 @@ def main():
         if arguments.only not in (None, case.name):
             continue
         with served(case) as url:
-            told = by_deepgap(url, case, arguments.requests, arguments)
+            measured = by_deepgap(url, case, arguments.requests, arguments)
             true = truth_of(url, case, arguments.requests)
-        pairs = [(told["ttft"], true["ttft"]), (told["between_tokens"], true["per_token"])]
+        pairs = [(measured["ttft"], true["ttft"]), (measured["between_tokens"], true["per_token"])]
         cells = " | ".join(f"{a:.1f} | {b:.1f} | {100 * (a / b - 1):+.1f} %" for a, b in pairs)
         print(f"| {case.name} | {cells} |", flush=True)
         off_by_much |= any(abs(a / b - 1) > 0.1 and abs(a - b) > 5 for a, b in pairs)

@@ -64,11 +64,11 @@ struct PointSummary {
   // `invalid` when at least half of the used Records are, else `undecided` likewise; else `unstable` when any is one of these or unstable;
   // `as_found` when any is.
   Verdict verdict = Verdict::none;
-  std::string reason;       // of that outcome or verdict; empty when ok, valid and checked
+  std::string reason;       // why the outcome or verdict is not the best one; empty when ok, valid and checked
   bool pooled = false;      // the verdict is of a bound over the queries of all repeats (pooled_bound.h)
   bool unchecked = false;   // any used Record is
   std::string notes;        // noted_facts of the last used Record that has any, joined by commas
-  std::string stderr_tail;  // of Records that ended with that outcome
+  std::string stderr_tail;  // what Records with this outcome wrote last to stderr
 
   std::map<std::string, MetricSummary> metrics;  // by Metric id
   std::optional<CheckResult> check;              // the one with the lowest SQNR

@@ -18,8 +18,8 @@ std::string format_significant(double value, int digits = 3);
 std::string format_estimate(const Estimate& estimate);
 // "141.1 to 143.5", with the decimals of format_estimate; empty without an interval or where it is a point.
 std::string format_interval(const Estimate& estimate);
-// The same over repeats. "2 repeats" or "2 nodes" where there are no more: the interval of two values is several times as wide as they are
-// apart, so that it says how few they are and nothing else. A comparison takes as many (fewest_repeats).
+// The interval over repeats. With two of them the text is "2 repeats" or "2 nodes": the interval of two values is several times as wide as
+// their difference and only shows how few they are. A comparison needs more than two for the same reason (fewest_repeats).
 std::string format_interval(const MetricSummary& metric);
 // "1.21", "1.21 (1.15 to 1.27)": ratios keep two decimals, or more below 0.1.
 std::string format_ratio(double ratio);

@@ -66,7 +66,7 @@ std::vector<MetricSpec> times(const std::string& stem, const std::string& descri
 
 double half_width_share(const Estimate& e) { return e.low && e.high && e.value > 0 ? (*e.high - *e.low) / 2 / e.value : 0; }
 
-// Of requests that were finished in the window: how many a second, times what each has on average.
+// A rate over the window: finished requests a second, multiplied by the mean of `of` over these requests.
 std::optional<Estimate> rate_of(const Record& record, const std::function<std::optional<double>(const TokenStream&)>& of) {
   const auto requests = steady_throughput(record);
   const auto mean = mean_of(each(streams_of(record), of));
@@ -146,7 +146,7 @@ std::optional<Estimate> split_share(const Record& record) {
   return Estimate{static_cast<double>(together) / static_cast<double>(all), {}, {}, all};
 }
 
-// Of the devices here, or as the server's metrics tell of its GPUs.
+// The energy of the devices of this machine, or what the server's metrics report for its GPUs.
 std::optional<double> joules_of(const Record& record) {
   const auto fact = record.facts.find("session.server.gpu_energy_j");
   if (fact != record.facts.end()) {

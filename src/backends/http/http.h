@@ -103,7 +103,7 @@ class HttpRequest {
   std::optional<std::string> path_;
   AnswerBody body_;
   std::string content_type_, server_, retry_after_;
-  std::string stream_type_;  // of content that goes to piece_
+  std::string stream_type_;  // the content type whose bytes are passed to piece_
   Piece piece_;
   bool streams_ = false, stream_ended_ = false;
   bool too_large_ = false;

@@ -30,8 +30,8 @@ std::vector<Series> series_of(std::span<const std::pair<Nanoseconds, ServerReadi
 // Reads a server's metrics, on a thread of its own beside the asking one.
 class MetricsReader {
  public:
-  // Reads at once, at the address as it stands. `model`: the one whose requests are told. The clock outlives it. Throws Error{refused}
-  // where they are not there: they were asked for.
+  // Makes the first reading at once, from exactly this address. `model`: the model whose requests are counted. The clock must outlive the
+  // reader. Throws Error{refused} when the server has no metrics, since the user asked for them.
   MetricsReader(ServerAddress address, Nanoseconds timeout, const Clock& clock, std::string model,
                 std::chrono::milliseconds period = std::chrono::seconds(1));
   // Reads, and tells of the window since the last call. Throws as the constructor does. Readings of the thread that fail are left out.

@@ -17,7 +17,7 @@ struct ServerAddress {
 // What a user says of access to a server, for the engine that begins the messages.
 struct ServerAccess {
   std::string engine;
-  std::string token_variable;  // of the environment
+  std::string token_variable;  // name of an environment variable
   std::string token_file;      // goes first; empty: the variable
   std::string ca_file;         // empty: the system's authorities
 };

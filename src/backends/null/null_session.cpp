@@ -30,7 +30,7 @@ struct Slot {
   int64_t batch = 0;           // that the shapes are of
   std::vector<Shape> shapes;   // of this run's outputs
   std::vector<TensorView> views;
-  TokenCounts counts;       // of task generate
+  TokenCounts counts;       // set in task generate only
   std::vector<Mark> marks;  // likewise, of its deliveries
 };
 

@@ -74,9 +74,8 @@ std::string text_of(const Convolution& problem, const PooledStemPlan& plan) {
   text += epilogue_text(problem) + shape_text(problem);
   text += fmt::format(
       "static const int rows = {}, teams = {}, blocks = {}, columns = {}, pixel_bytes = {}, run_steps = {}, steps = {}, row_batch = {}, "
-      "row_batches = {}, shift = {}, piece = {}, origin = {}, row_bytes = {}, source_rows = {}, source_bytes = {}, weight_bytes = {}, run "
-      "= "
-      "{}, table_share = 1;\n",
+      "row_batches = {}, shift = {}, piece = {}, origin = {}, row_bytes = {}, source_rows = {}, source_bytes = {}, weight_bytes = {}, "
+      "run = {}, table_share = 1;\n",
       plan.tile.rows, plan.tile.teams, plan.tile.blocks, plan.columns, plan.pixel_bytes, plan.run_steps, plan.steps, plan.row_batch,
       divide_up(problem.kernel_h, plan.row_batch), plan.shift, plan.piece, plan.origin, plan.row_bytes, plan.source_rows, plan.source_bytes,
       plan.weight_bytes, run_of(problem, plan.columns));

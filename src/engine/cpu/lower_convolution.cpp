@@ -120,6 +120,7 @@ bool lower_dense(Lowering& lowering, const Operation& operation, dnnl::algorithm
 }  // namespace
 
 bool lower_convolution(Lowering& lowering, const Operation& operation) {
+  if (lower_integer_convolution(lowering, operation)) return true;
   return lower_dense<dnnl::convolution_forward>(lowering, operation, dnnl::algorithm::convolution_direct, false);
 }
 

@@ -61,8 +61,11 @@ bool multiply(Lowering& lowering, const Operation& operation, const Factor& a, c
 bool lower_gemm(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const ValueId c = node.inputs.size() > 2 ? node.inputs[2] : no_value;
-  if (!can_multiply(lowering, operation) || attribute_float(node, "alpha", 1.0F) != 1.0F) return false;
+  if (attribute_float(node, "alpha", 1.0F) != 1.0F) return false;
   if (c != no_value && attribute_float(node, "beta", 1.0F) != 1.0F) return false;
+  if (attribute_int(node, "transA", 0) == 0 && lower_integer_product(lowering, operation, attribute_int(node, "transB", 0) != 0))
+    return true;
+  if (!can_multiply(lowering, operation)) return false;
   auto a = lowering.plain(node.inputs[0]), b = lowering.plain(node.inputs[1]);
   if (attribute_int(node, "transA", 0) != 0) a = a.permute_axes({1, 0});
   if (attribute_int(node, "transB", 0) != 0) b = b.permute_axes({1, 0});
@@ -81,6 +84,7 @@ bool lower_gemm(Lowering& lowering, const Operation& operation) {
 
 bool lower_matmul(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
+  if (lower_integer_product(lowering, operation, false)) return true;
   auto a = lowering.dims(node.inputs[0]), b = lowering.dims(node.inputs[1]), target = lowering.dims(operation.output);
   if (!can_multiply(lowering, operation) || a.size() < 2 || b.size() < 2) return false;
   // Rows of all matrices of a times one matrix b are one product; posts lie along the last axis or have the whole shape.

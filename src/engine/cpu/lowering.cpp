@@ -110,6 +110,11 @@ StepArgument Lowering::read_constant(int index, ValueId id, const memory::desc& 
   return {index, wanted, add_buffer({Buffer::Kind::constant, wanted.get_size(), std::move(data), 0})};
 }
 
+BufferId Lowering::read_packed(ValueId id, const std::string& layout, const std::function<Tensor()>& make) {
+  const Tensor packed = weights_.packed(*constant(id), layout, make);
+  return add_buffer({Buffer::Kind::constant, packed.bytes(), packed.data, 0});
+}
+
 StepArgument Lowering::read_numbers(int index, const std::vector<float>& numbers) {
   Tensor tensor = make_tensor(DataType::f32, {static_cast<int64_t>(numbers.size())});
   std::copy(numbers.begin(), numbers.end(), writable<float>(tensor).begin());

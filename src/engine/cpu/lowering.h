@@ -11,6 +11,7 @@
 
 #include <deepgap/graph.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,8 @@ class Lowering {
   // `wanted`, converted at load.
   StepArgument read_viewed(int index, ValueId id, const dnnl::memory::desc& given);
   StepArgument read_constant(int index, ValueId id, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
+  // A constant as one of our kernels reads it, made once for all plans by `make`, which `layout` names.
+  BufferId read_packed(ValueId id, const std::string& layout, const std::function<Tensor()>& make);
   // Numbers that are no value of the Graph.
   StepArgument read_numbers(int index, const std::vector<float>& numbers);
   StepArgument read_integer(int index, int32_t number);

@@ -30,6 +30,9 @@ bool lower_split(Lowering& lowering, const Operation& operation);          // Sp
 bool lower_transpose(Lowering& lowering, const Operation& operation);      // Transpose
 bool lower_quantize(Lowering& lowering, const Operation& operation);       // QuantizeLinear, also of integers
 bool lower_dequantize(Lowering& lowering, const Operation& operation);     // DequantizeLinear
+// By our own kernels, where the CPU's products of 8 bits saturate; tried before oneDNN.
+bool lower_integer_convolution(Lowering& lowering, const Operation& operation);                       // Conv
+bool lower_integer_product(Lowering& lowering, const Operation& operation, bool transposes_weights);  // Gemm, MatMul
 // Fused with DequantizeLinear and QuantizeLinear: on integers.
 bool lower_integer_sum(Lowering& lowering, const Operation& operation);   // Add
 bool lower_integer_pool(Lowering& lowering, const Operation& operation);  // MaxPool, AveragePool, GlobalAveragePool

@@ -2,8 +2,9 @@
 //
 // oneDNN multiplies unsigned by signed bytes there with an instruction (vpmaddubsw) that sums two products in 16 bits and saturates: of two
 // weights of 127 and two inputs of 255, 64,770 becomes 32,767. For signed inputs it halves the weights, which rounds them. Both are
-// wrong results of a right network. A layer whose weights can lead there is computed in FP32 instead; any two weights of an output
-// channel may meet, since which do is the library's matter.
+// wrong results of a right network. Convolutions and products with constant weights have kernels of our own there (integer_tile.h). For the
+// rest, a layer whose weights can lead to saturation is computed in FP32; any two weights of an output channel may meet, since which do is
+// the library's matter.
 #pragma once
 
 #include <deepgap/tensor.h>

@@ -33,4 +33,13 @@ Tensor WeightStore::derived(const Tensor& tensor, const Tensor& settings, const 
   return result;
 }
 
+Tensor WeightStore::packed(const Tensor& tensor, const std::string& layout, const std::function<Tensor()>& make) {
+  Tensor& result = packed_[{tensor.data.get(), layout}];
+  if (!result.data) {
+    result = make();
+    copied_bytes_ += result.bytes();
+  }
+  return result;
+}
+
 }  // namespace deepgap

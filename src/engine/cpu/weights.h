@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ class WeightStore {
   std::shared_ptr<const std::byte> get(const Tensor& tensor, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
   // What `make` makes of `tensor` and `settings`, kept for every plan, so that its address stays its own.
   Tensor derived(const Tensor& tensor, const Tensor& settings, const std::function<Tensor()>& make);
+  // What `make` makes of `tensor` in the `layout` of one of our kernels, likewise.
+  Tensor packed(const Tensor& tensor, const std::string& layout, const std::function<Tensor()>& make);
   size_t copied_bytes() const { return copied_bytes_; }
 
  private:
@@ -33,6 +36,7 @@ class WeightStore {
   dnnl::stream stream_;
   std::vector<Entry> entries_;
   std::map<std::pair<const std::byte*, const std::byte*>, Tensor> derived_;
+  std::map<std::pair<const std::byte*, std::string>, Tensor> packed_;
   size_t copied_bytes_ = 0;
 };
 

@@ -32,10 +32,6 @@ WideOperands wide_operands(const AttentionLayout& layout);
 std::string attention_mask_text(const Attention& attention, const Operand* mask);
 // Steps of query, key, value and result as macros Q0 .. R3; of key, K3 is from one key to the next.
 std::string attention_steps_text(const Attention& attention);
-// After kernel_prelude(): power_of_two(x), over_quad(x, largest) (over the four threads that share a row), minus_infinity.
-std::string_view softmax_text();
-// After it and the macros of sizes, steps and mask, with PRODUCT (mma_f16, mma_bf16), HALF (F16, BF16) and ENTRY: the kernel by mma.sync.
-std::string_view attention_kernel_text();
 
 // The kernel for sm_90a: the copy engine brings keys and values, wgmma multiplies. Its arguments are query, key, value, the mask where
 // there is one, result. nullopt: the mma.sync kernel does this one.

@@ -1,57 +1,14 @@
 #include "engine/gpu/generated.h"
+#include "engine/gpu/kernel_file.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace deepgap::gpu {
-namespace {
+namespace {}  // namespace
 
-constexpr const char* conversions = R"(
-__device__ __forceinline__ float from_f16(unsigned short x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }
-__device__ __forceinline__ unsigned short to_f16(float x) { unsigned short y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
-__device__ __forceinline__ float from_bf16(unsigned short x) { return __uint_as_float((unsigned)x << 16); }
-__device__ __forceinline__ float rounded_to_tf32(float v) { unsigned r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v)); return __uint_as_float(r); }
-__device__ __forceinline__ float from_e4m3(unsigned char x) {
-  unsigned both;
-  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(both) : "h"((unsigned short)x));
-  return from_f16((unsigned short)both);
-}
-__device__ __forceinline__ unsigned char to_e4m3(float x) {
-  unsigned short both;
-  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(0.0f), "f"(x));
-  return (unsigned char)both;
-}
-__device__ __forceinline__ unsigned short to_bf16(float x) { unsigned short y; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
-)";
-constexpr const char* order = R"(
-// Programmatic dependent launch: what earlier launches wrote is there after the wait; the next launch may begin after the other.
-__device__ __forceinline__ void wait_for_previous() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-)";
-constexpr const char* halves = R"(
-// Of two halves of a word each; what is no number wins.
-#if __CUDA_ARCH__ >= 900
-__device__ __forceinline__ unsigned larger_s16x2(unsigned a, unsigned b) { asm("max.s16x2 %0, %0, %1;" : "+r"(a) : "r"(b)); return a; }
-__device__ __forceinline__ unsigned larger_u16x2(unsigned a, unsigned b) { asm("max.u16x2 %0, %0, %1;" : "+r"(a) : "r"(b)); return a; }
-__device__ __forceinline__ unsigned larger_f16x2(unsigned a, unsigned b) { asm("max.NaN.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b)); return a; }
-__device__ __forceinline__ unsigned larger_bf16x2(unsigned a, unsigned b) { asm("max.NaN.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b)); return a; }
-#endif
-)";
-
-}  // namespace
-
-std::string conversion_functions() { return conversions; }
-std::string launch_order_functions() { return order; }
-std::string generated_prelude() { return std::string(conversions) + order + halves; }
+std::string generated_prelude() { return kernel_file("conversions") + kernel_file("launch_order") + kernel_file("larger_halves"); }
 
 Kind kind_of(Element element) {
   switch (element) {

@@ -25,8 +25,6 @@ std::string convert_text(Kind from, Kind to, const std::string& computed);
 
 // Functions that the texts above use.
 std::string generated_prelude();
-std::string conversion_functions();    // those for types alone: for a text that has the rest
-std::string launch_order_functions();  // those of them that order launches
 
 // Text of a kernel over the elements of `out`: `body` sets `r`, of kind `kind`, from the coordinates c0, c1, ... (by axis of out's shape)
 // and operands x0, x1, ... Where out is padded the padding is set to zero.

@@ -9,7 +9,7 @@
 namespace deepgap::gpu {
 
 // After kernel_prelude(). With MOST_WAITS defined before it, a wait that is tried more often than that ends the kernel with a trap.
-std::string_view hopper_prelude();
+const std::string& hopper_prelude();
 
 // product(Sum (&sums)[columns / 2], u64 rows_of_a, u64 rows_of_b, bool add): 64 rows and `columns` columns over 32 bytes of k, both from
 // shared memory. sums[4j + 2h + e] of a thread: row 16 * warp + lane / 4 + 8h, column 8j + lane % 4 * 2 + e.

@@ -2,7 +2,6 @@
 
 #include "engine/gpu/float8.h"
 #include "engine/gpu/integer_epilogue.h"
-#include "kernel_files.h"
 #include "model/eval/half.h"
 
 #include <deepgap/error.h>
@@ -72,27 +71,12 @@ __device__ __forceinline__ float end_value(float sum, float scale, float bias, f
 )";
 }
 
-constexpr std::string_view end_text = R"(
-__device__ __forceinline__ float ended_value(float sum, float scale, float bias, float residual) {
-  return end_value(sum, table_scale(scale), table_bias(bias), residual);
-}
-__device__ __forceinline__ float ended(Sum sum, float scale, float bias, float residual) {
-  return ended_value(value_of(sum), scale, bias, residual);
-}
-template <int N> __device__ __forceinline__ void put_target(void* to, const float (&v)[N]) {
-  unsigned words[(N * Target::bytes + 3) / 4];
-  put_values(words, v);
-  if (N * Target::bytes >= 4) store_words<(N * Target::bytes + 3) / 4>(to, words);
-  else if (N * Target::bytes == 2) *(unsigned short*)to = words[0];
-  else *(unsigned char*)to = words[0];
-}
-)";
-
 }  // namespace
 
-std::string_view kernel_file(std::string_view name) {
-  const auto files = kernel_files();
-  return std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.first == name; })->second;
+const std::string& kernel_prelude() {
+  static const std::string text = kernel_file("conversions") + kernel_file("launch_order") + kernel_file("element_types") +
+                                  kernel_file("memory") + kernel_file("tensor_cores");
+  return text;
 }
 
 bool Epilogue::has_residual() const {
@@ -120,13 +104,18 @@ std::string EpilogueStep::expression() const {
   return text;
 }
 
-std::string head_text(const Convolution& problem, std::string_view entry, unsigned threads, unsigned blocks, std::string_view attributes) {
-  const bool residual = problem.epilogue.has_residual();
+std::string kernel_macros(std::string_view head, std::string_view parameters, bool residual) {
   return fmt::format(
-      "extern \"C\" __global__ void __launch_bounds__({}, {}) {} {}(const unsigned char* source, "
-      "const unsigned char* weights, const float* __restrict__ scale_bias, unsigned char* target{}) {{\n{}",
-      threads, blocks, attributes, entry, residual ? ", const unsigned char* residual" : "",
-      residual ? "" : "  const unsigned char* const residual = 0;\n");
+      "#define KERNEL() extern \"C\" __global__ void {}({}{})\n"
+      "#define DECLARE_RESIDUAL {}\n",
+      head, parameters, residual ? ", const unsigned char* residual" : "", residual ? "" : "const unsigned char* const residual = 0");
+}
+
+std::string head_text(const Convolution& problem, std::string_view entry, unsigned threads) {
+  return kernel_macros(
+      fmt::format("__launch_bounds__({}, 1) {}", threads, entry),
+      "const unsigned char* source, const unsigned char* weights, const float* __restrict__ scale_bias, unsigned char* target",
+      problem.epilogue.has_residual());
 }
 
 std::vector<Argument> arguments_of(const Convolution& problem) {
@@ -202,7 +191,7 @@ std::string epilogue_text(const Convolution& problem) {
   const std::optional<IntegerEpilogue> integers = problem.compute == ComputeType::i8 ? integer_epilogue(epilogue) : std::nullopt;
   text += residual_text(epilogue, integers.has_value());
   text += integers ? integer_epilogue_text(epilogue, *integers) : plain_end_text(epilogue);
-  return text + std::string(end_text);
+  return text + kernel_file("epilogue_end");
 }
 
 float rounded(ComputeType compute, float value) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/gpu/convolution.h"
+#include "engine/gpu/kernel_file.h"
 
 #include <cstddef>
 #include <string>
@@ -15,10 +16,7 @@ namespace deepgap::gpu {
 // store_words<N>, cp_async16, commit_copies, wait_for_copies<N>, load_matrices (ldmatrix.x4), shared_address, cluster functions. Products:
 // mma_f16, mma_bf16, mma_tf32, mma_s8, mma_u8, mma_e4m3. Order of launches: wait_for_previous (before what others wrote is read),
 // let_next_begin. Read its text for more.
-std::string_view kernel_prelude();
-
-// The kernel whose text stands in kernels/NAME.cuh.
-std::string_view kernel_file(std::string_view name);
+const std::string& kernel_prelude();
 
 // After the prelude:
 //   typedef ... Sum;                        int or float
@@ -33,12 +31,13 @@ std::string_view kernel_file(std::string_view name);
 //   has_residual, has_scale                                      bool constants
 std::string epilogue_text(const Convolution& problem);
 
-// "extern "C" __global__ ... entry(source, weights, scale_bias, target[, residual]) {", all but the floats as bytes; without a residual
-// `residual` is a null pointer. What other launches write is not __restrict__: such loads could be moved before wait_for_previous.
-// `blocks`: at least that many on one multiprocessor.
-std::string head_text(const Convolution& problem, std::string_view entry, unsigned threads, unsigned blocks = 1,
-                      std::string_view attributes = "");
-// What fits it.
+// The head of a kernel as macros, for a text in kernels/ that begins with "KERNEL() { DECLARE_RESIDUAL;": without a residual `residual` is
+// a null pointer. `head`: launch bounds and entry.
+std::string kernel_macros(std::string_view head, std::string_view parameters, bool residual);
+// The same for entry(source, weights, scale_bias, target[, residual]), all but the floats as bytes. What other launches write is not
+// __restrict__: such loads could be moved before wait_for_previous.
+std::string head_text(const Convolution& problem, std::string_view entry, unsigned threads);
+// The arguments of such a kernel.
 std::vector<Argument> arguments_of(const Convolution& problem);
 
 // "F16"

@@ -103,10 +103,10 @@ Launch mma_attention(const Layout& layout, const std::string& mask_text, const s
   const Attention& a = layout.attention;
   const bool half = layout.element == Element::f16;
   std::string source(kernel_prelude());
-  source += sizes_text(layout) + mask_text + std::string(softmax_text());
+  source += sizes_text(layout) + mask_text + kernel_file("attention_softmax");
   source += defined("ENTRY", entry);
   source += defined("PRODUCT", half ? "mma_f16" : "mma_bf16") + defined("HALF", half ? "F16" : "BF16");
-  Launch launch = launch_over(entry, source + std::string(attention_kernel_text()), 1, buffers, 128);
+  Launch launch = launch_over(entry, source + kernel_file("attention"), 1, buffers, 128);
   launch.grid = {static_cast<unsigned>((a.queries + layout.rows() - 1) / layout.rows()), static_cast<unsigned>(a.heads),
                  static_cast<unsigned>(a.batch)};
   launch.shared_bytes = static_cast<size_t>((layout.rows() + 128) * (up(a.depth) + 8) + 128 * (up(a.columns) + 8)) * 2;

@@ -1,5 +1,6 @@
 // DynamicQuantizeLinear: the range is found by two kernels, then every element is rounded.
 #include "engine/gpu/generated.h"
+#include "engine/gpu/kernel_file.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
 
@@ -12,31 +13,6 @@ namespace {
 
 constexpr int64_t most_blocks = 256;
 
-// The least and the largest of a block's part, with 0.
-constexpr const char* range_text = R"(
-  __shared__ float lows[256], highs[256];
-  float low = 0.0f, high = 0.0f;
-  for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < COUNT; i += STEP) {
-    const float x = READ;
-    low = fminf(low, x);
-    high = fmaxf(high, x);
-  }
-  lows[threadIdx.x] = low;
-  highs[threadIdx.x] = high;
-  for (int step = 128; step > 0; step /= 2) {
-    __syncthreads();
-    if (threadIdx.x < step) {
-      lows[threadIdx.x] = fminf(lows[threadIdx.x], lows[threadIdx.x + step]);
-      highs[threadIdx.x] = fmaxf(highs[threadIdx.x], highs[threadIdx.x + step]);
-    }
-  }
-  if (threadIdx.x == 0) {
-    low = lows[0], high = highs[0];
-    WRITE
-  }
-}
-)";
-
 // One of the two kernels that find the range: over all elements, then over what the blocks of the first found.
 Launch range_kernel(Lowering& lowering, int64_t count, int64_t blocks, const std::string& parameters, size_t buffers,
                     const std::string& read, const std::string& write) {
@@ -44,10 +20,10 @@ Launch range_kernel(Lowering& lowering, int64_t count, int64_t blocks, const std
   std::string text =
       generated_prelude() + fmt::format("extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n", entry, parameters);
   text += fmt::format("  constexpr long long COUNT = {}, STEP = {};\n  let_next_begin();\n  wait_for_previous();\n", count, blocks * 256);
-  std::string body = range_text;
+  std::string body = kernel_file("dynamic_quantize_range");
   body.replace(body.find("READ"), 4, read);
   body.replace(body.find("WRITE"), 5, write);
-  Launch launch = launch_over(entry, text + body, 1, buffers);
+  Launch launch = launch_over(entry, text + body + "}\n", 1, buffers);
   launch.grid = {static_cast<unsigned>(blocks), 1, 1};
   return launch;
 }

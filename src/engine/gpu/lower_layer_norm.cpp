@@ -1,5 +1,6 @@
 // LayerNormalization of dense rows: a warp for each row, 16 bytes a thread at once, all of the row in registers.
 #include "engine/gpu/generated.h"
+#include "engine/gpu/kernel_file.h"
 #include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "model/graph_tools.h"
@@ -11,63 +12,6 @@ namespace {
 
 constexpr int64_t most_numbers = 64;  // of one thread
 constexpr int rows_of_block = 4;
-
-constexpr const char* over_warp = R"(
-__device__ __forceinline__ float over_warp(float x) {
-  for (int step = 16; step > 0; step >>= 1) x += __shfl_xor_sync(0xffffffffu, x, step);
-  return x;
-}
-)";
-constexpr const char* stores = R"(
-__device__ __forceinline__ void put(R* to, const R (&w)[V]) {
-  if (sizeof(w) == 16) *(uint4*)to = *(const uint4*)w;
-  else *(uint2*)to = *(const uint2*)w;
-}
-)";
-constexpr const char* body = R"(
-  let_next_begin();
-  const I index = I(blockIdx.x) * 4 + threadIdx.x / 32;
-  const bool there = index < ROWS;
-  const I row = there ? index : 0;
-  const int lane = threadIdx.x % 32;
-  float v[E][V];
-  float sum = 0;
-  wait_for_previous();
-#pragma unroll
-  for (int e = 0; e < E; ++e) {
-    alignas(16) T w[V] = {};
-    const int at = (lane + 32 * e) * V;
-    if (at < COUNT) *(uint4*)w = *(const uint4*)(x + row * COUNT + at);
-#pragma unroll
-    for (int i = 0; i < V; ++i) sum += v[e][i] = GET(w[i]);
-  }
-  const float mean = over_warp(sum) / COUNT;
-  float squares = 0;
-#pragma unroll
-  for (int e = 0; e < E; ++e)
-#pragma unroll
-    for (int i = 0; i < V; ++i) {
-      v[e][i] -= mean;
-      if ((lane + 32 * e) * V < COUNT) squares += v[e][i] * v[e][i];
-    }
-  const float inverse = 1.0f / sqrtf(over_warp(squares) / COUNT + EPSILON);
-#pragma unroll
-  for (int e = 0; e < E; ++e) {
-    const int at = (lane + 32 * e) * V;
-    if (at >= COUNT || !there) continue;
-    alignas(16) R w[V];
-    alignas(16) float s[V], b[V];
-#pragma unroll
-    for (int i = 0; i < V; i += 4) {
-      *(uint4*)(s + i) = *(const uint4*)(scale + at + i);
-      *(uint4*)(b + i) = *(const uint4*)(bias + at + i);
-    }
-#pragma unroll
-    for (int i = 0; i < V; ++i) w[i] = PUT(v[e][i] * inverse * s[i] + b[i]);
-    put(out + row * COUNT + at, w);
-  }
-}
-)";
 
 bool is_parameter(const Operand& operand, int64_t count) {
   return operand.form.element == Element::f32 && elements_of(operand.shape, operand.form) == count && element_count(operand.shape) == count;
@@ -88,11 +32,8 @@ std::string kernel_text(const Node& node, const Operand& x, const Operand& out, 
   source +=
       fmt::format("#define E {}\n#define V {}\n#define EPSILON {}\n", each, vector, number_text(attribute_float(node, "epsilon", 1e-5F)));
   source += fmt::format("#define GET(w) {}\n#define PUT(v) {}\n", load_text(element, "w"), store_text(out, Kind::number, "v"));
-  source += generated_prelude() + over_warp + stores;
-  source +=
-      fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const T* x, const float* scale, const float* bias, R* out) {{{}",
-                  32 * rows_of_block, entry, body);
-  return source;
+  source += fmt::format("#define ENTRY {}\n", entry);
+  return source + generated_prelude() + kernel_file("layer_norm");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Products of two values that are computed: tiles of 64 x 64 in float32, read in whatever form the factors lie.
 #include "engine/gpu/generated.h"
+#include "engine/gpu/kernel_file.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
 #include "model/graph_tools.h"
@@ -13,43 +14,6 @@ namespace deepgap::gpu {
 bool lower_weight_product(Lowering& lowering, const Operation& operation);  // lower_convolution.cpp
 
 namespace {
-
-// The text that follows is a grid of (columns, rows, matrices).
-constexpr const char* tile_text = R"(
-  __shared__ float as[16][65], bs[16][65];
-  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  const I row0 = I(blockIdx.y) * 64, col0 = I(blockIdx.x) * 64;
-  float sum[4][4] = {};
-  for (I k0 = 0; k0 < K; k0 += 16) {
-    for (int e = threadIdx.x; e < 1024; e += 256) {
-      const int k = e % 16, r = e / 16;
-      as[k][r] = row0 + r < M && k0 + k < K ? A(row0 + r, k0 + k) : 0.0f;
-    }
-    for (int e = threadIdx.x; e < 1024; e += 256) {
-      const int c = e % 64, k = e / 64;
-      bs[k][c] = col0 + c < N && k0 + k < K ? B(k0 + k, col0 + c) : 0.0f;
-    }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < 16; ++k) {
-      float a[4], b[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) { a[i] = as[k][ty * 4 + i]; b[i] = bs[k][tx * 4 + i]; }
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-#pragma unroll
-        for (int j = 0; j < 4; ++j) sum[i][j] += a[i] * b[j];
-    }
-    __syncthreads();
-  }
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const I row = row0 + ty * 4 + i, col = col0 + tx * 4 + j;
-      if (row < M && col < N) { const float value = FACTOR * sum[i][j] + C(row, col); STORE(row, col) }
-    }
-)";
 
 // A factor's matrix: the last two axes, and where matrix `z` of the result finds its own among those before.
 struct Factor {
@@ -114,7 +78,7 @@ std::string kernel_text(const Product& product, const std::vector<Operand>& in, 
   text += unravel(out.shape) + factor_text(product.a, 0, "A", out.shape) + factor_text(product.b, 1, "B", out.shape);
   text += fmt::format("#define FACTOR {}\n#define C(r, c) ({})\n", number_text(product.alpha), addend_text(product, in));
   text += fmt::format("#define STORE(r, c) out[(I(blockIdx.z) * M + r) * N + c] = {};\n", store_text(out, Kind::number, "value"));
-  return text + tile_text + "}\n";
+  return text + kernel_file("matmul") + "}\n";
 }
 
 bool multiply(Lowering& lowering, const Operation& operation, const Product& product) {

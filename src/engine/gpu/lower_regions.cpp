@@ -1,5 +1,6 @@
 // Operators that read a picture between its pixels: RoiAlign and DeformConv. A thread for each element of the result.
 #include "engine/gpu/generated.h"
+#include "engine/gpu/kernel_file.h"
 #include "engine/gpu/operators.h"
 #include "model/graph_tools.h"
 
@@ -20,51 +21,6 @@ bool emit(Lowering& lowering, const Operation& operation, const std::vector<Oper
   lowering.step(operation, element_kernel(lowering, operation.main.op, {out, in, Kind::number, body}), in, {out});
   return true;
 }
-
-// Points near the edge are moved onto it; those further out are zeros.
-constexpr const char* align_text = R"(
-  const float left = BOX(0) * SCALE - SHIFT, top = BOX(1) * SCALE - SHIFT;
-  float width = BOX(2) * SCALE - SHIFT - left, height = BOX(3) * SCALE - SHIFT - top;
-  if (SHIFT == 0.0f) width = fmaxf(width, 1.0f), height = fmaxf(height, 1.0f);
-  const float bin_height = height / BINS_H, bin_width = width / BINS_W;
-  const int rows = RATIO > 0 ? RATIO : (int)fmaxf(ceilf(bin_height), 0.0f), columns = RATIO > 0 ? RATIO : (int)fmaxf(ceilf(bin_width), 0.0f);
-  r = AVERAGE ? 0.0f : __int_as_float(0xff800000);
-  for (int i = 0; i < rows; ++i)
-    for (int j = 0; j < columns; ++j) {
-      const float y = top + ((float)c2 + ((float)i + 0.5f) / (float)rows) * bin_height;
-      const float x = left + ((float)c3 + ((float)j + 0.5f) / (float)columns) * bin_width;
-      const bool there = y >= -1.0f && y <= (float)HEIGHT && x >= -1.0f && x <= (float)WIDTH;
-      const float inside_y = fminf(fmaxf(y, 0.0f), (float)(HEIGHT - 1)), inside_x = fminf(fmaxf(x, 0.0f), (float)(WIDTH - 1));
-      const int y0 = there ? (int)inside_y : 0, x0_ = there ? (int)inside_x : 0;
-      const int y1 = there && y0 + 1 < HEIGHT ? y0 + 1 : y0, x1_ = there && x0_ + 1 < WIDTH ? x0_ + 1 : x0_;
-      const float down = there ? inside_y - (float)y0 : 0.0f, along = there ? inside_x - (float)x0_ : 0.0f, all = there ? 1.0f : 0.0f;
-      const float values[4] = {all * (1.0f - down) * (1.0f - along) * PIXEL(y0, x0_), all * (1.0f - down) * along * PIXEL(y0, x1_),
-                               all * down * (1.0f - along) * PIXEL(y1, x0_), all * down * along * PIXEL(y1, x1_)};
-      for (int k = 0; k < 4; ++k) r = AVERAGE ? r + values[k] : fmaxf(r, values[k]);
-    }
-  if (rows * columns == 0) r = 0.0f;
-  else if (AVERAGE) r /= (float)(rows * columns);
-)";
-
-constexpr const char* deform_text = R"(
-  for (int i = 0; i < INPUTS; ++i) {
-    const int channel = (int)(c1 / OUTPUTS_EACH) * INPUTS + i, part = channel / CHANNELS_EACH;
-    for (int tap = 0; tap < KERNEL_H * KERNEL_W; ++tap) {
-      const int place = (part * KERNEL_H * KERNEL_W + tap) * 2;
-      const float y = (float)((int)c2 * STRIDE_H - PAD_H + tap / KERNEL_W * DILATION_H) + OFFSET(place);
-      const float x = (float)((int)c3 * STRIDE_W - PAD_W + tap % KERNEL_W * DILATION_W) + OFFSET(place + 1);
-      if (!(y > -1.0f && x > -1.0f && y < (float)HEIGHT && x < (float)WIDTH)) continue;
-      const int top = (int)floorf(y), left = (int)floorf(x);
-      const float down = y - (float)top, along = x - (float)left;
-      const auto pixel = [&](int row, int column) {
-        return row < 0 || column < 0 || row >= HEIGHT || column >= WIDTH ? 0.0f : PIXEL(channel, row, column);
-      };
-      const float between = (1.0f - down) * ((1.0f - along) * pixel(top, left) + along * pixel(top, left + 1)) +
-                            down * ((1.0f - along) * pixel(top + 1, left) + along * pixel(top + 1, left + 1));
-      r += WEIGHT(i, tap / KERNEL_W, tap % KERNEL_W) * MASK(part * KERNEL_H * KERNEL_W + tap) * between;
-    }
-  }
-)";
 
 std::string whole(const char* name, int64_t value) { return fmt::format("  constexpr int {} = {};\n", name, value); }
 // A function of the kernel's own coordinates and of what is named.
@@ -90,7 +46,7 @@ bool lower_roi_align(Lowering& lowering, const Operation& operation) {
                       in[0].shape[0], in[0].shape[0] - 1);
   body += function("BOX", "int k", element_at(in, 1, {"c0", "k"}));
   body += function("PIXEL", "int row, int column", element_at(in, 0, {"sample", "c1", "row", "column"}));
-  return emit(lowering, operation, in, body + align_text);
+  return emit(lowering, operation, in, body + kernel_file("roi_align"));
 }
 
 bool lower_deform_conv(Lowering& lowering, const Operation& operation) {
@@ -117,7 +73,7 @@ bool lower_deform_conv(Lowering& lowering, const Operation& operation) {
   body += function("MASK", "int place", has(4) ? element_at(in, mask, {"c0", "place", "c2", "c3"}) : "(void)place, 1.0f");
   body += fmt::format("  r = {};\n", has(3) ? element_at(in, bias, {"c1"}) : "0.0f");
   lowering.count(element_count(lowering.shape(operation.output)) * w[1] * w[2] * w[3], "fp32");
-  return emit(lowering, operation, in, body + deform_text);
+  return emit(lowering, operation, in, body + kernel_file("deform_conv"));
 }
 
 }  // namespace deepgap::gpu

@@ -1,4 +1,5 @@
 // Softmax and the normalisations: rows at once.
+#include "engine/gpu/kernel_file.h"
 #include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/rows.h"
@@ -18,34 +19,6 @@ std::vector<size_t> axes_from(size_t first, size_t rank) {
   std::iota(axes.begin(), axes.end(), first);
   return axes;
 }
-
-constexpr const char* softmax_text = R"(
-  float m = __int_as_float(0xff800000);
-#pragma unroll
-  for (int j = 0; j < E; ++j) if (valid(j)) m = fmaxf(m, v[j]);
-  m = block_max(m);
-  float s = 0;
-#pragma unroll
-  for (int j = 0; j < E; ++j) if (valid(j)) s += expf(v[j] - m);
-  s = block_sum(s);
-#pragma unroll
-  for (int j = 0; j < E; ++j) v[j] = RESULT;
-)";
-
-// Mean and variance in two passes over the registers.
-constexpr const char* normalize_text = R"(
-  float mean = 0;
-#pragma unroll
-  for (int j = 0; j < E; ++j) mean += v[j];
-  mean = block_sum(mean) / count;
-  float variance = 0;
-#pragma unroll
-  for (int j = 0; j < E; ++j) if (valid(j)) variance += (v[j] - mean) * (v[j] - mean);
-  variance = block_sum(variance) / count;
-  const float inverse = INVERSE;
-#pragma unroll
-  for (int j = 0; j < E; ++j) if (valid(j)) { ROW_PLACE(threadIdx.x + j * T) v[j] = (v[j] - mean) * inverse SCALED; }
-)";
 
 bool run(Lowering& lowering, const Operation& operation, const std::vector<Operand>& in, const std::vector<size_t>& reduced,
          const std::string& text) {
@@ -90,7 +63,7 @@ bool lower_softmax(Lowering& lowering, const Operation& operation) {
   const char* result = node.op == "Softmax" ? "expf(v[j] - m) / s" : "v[j] - m - logf(s)";
   const std::vector<size_t> reduced = flattens ? axes_from(axis, rank) : std::vector<size_t>{axis};
   if (kind == Kind::real) return softmax_of_doubles(lowering, operation, in, reduced);
-  return run(lowering, operation, {in}, reduced, fmt::format("#define RESULT {}\n{}", result, softmax_text));
+  return run(lowering, operation, {in}, reduced, fmt::format("#define RESULT {}\n{}", result, kernel_file("softmax_rows")));
 }
 
 namespace {
@@ -98,8 +71,9 @@ namespace {
 bool normalize(Lowering& lowering, const Operation& operation, const std::vector<Operand>& in, const std::vector<size_t>& reduced,
                const std::string& scaled) {
   const std::string epsilon = number_text(attribute_float(operation.main, "epsilon", 1e-5F));
-  return run(lowering, operation, in, reduced,
-             fmt::format("#define INVERSE (1.0f / sqrtf(variance + {}))\n#define SCALED {}\n{}", epsilon, scaled, normalize_text));
+  return run(
+      lowering, operation, in, reduced,
+      fmt::format("#define INVERSE (1.0f / sqrtf(variance + {}))\n#define SCALED {}\n{}", epsilon, scaled, kernel_file("normalize_rows")));
 }
 
 // Groups of channels are an axis of their own of the same bytes.
@@ -120,30 +94,11 @@ bool normalize_groups(Lowering& lowering, const Operation& operation) {
   const std::string place = lowering.graph().opset < 21 ? "c1" : fmt::format("c1 * {} + c2", each);
   const std::string epsilon = number_text(attribute_float(node, "epsilon", 1e-5F));
   const std::string text = fmt::format("#define INVERSE (1.0f / sqrtf(variance + {}))\n#define SCALED * {} + {}\n{}", epsilon,
-                                       element_at(in, 1, {place}), element_at(in, 2, {place}), normalize_text);
+                                       element_at(in, 1, {place}), element_at(in, 2, {place}), kernel_file("normalize_rows"));
   const Operand out = regrouped(lowering.write(operation.output, plain_form(lowering.stored(operation.output), shape)));
   lowering.step(operation, row_kernel(lowering, node.op, {out, in, {2, 3}, text}), in, {out});
   return true;
 }
-
-constexpr const char* norm_text = R"(
-  float s = 0;
-#pragma unroll
-  for (int j = 0; j < E; ++j) if (valid(j)) s += TERM;
-  s = block_sum(s);
-  s = ENDED;
-#pragma unroll
-  for (int j = 0; j < E; ++j) v[j] = s == 0 ? 0 : v[j] / s;
-)";
-
-constexpr const char* root_mean_square_text = R"(
-  float s = 0;
-#pragma unroll
-  for (int j = 0; j < E; ++j) if (valid(j)) s += v[j] * v[j];
-  const float inverse = INVERSE;
-#pragma unroll
-  for (int j = 0; j < E; ++j) if (valid(j)) { ROW_PLACE(threadIdx.x + j * T) v[j] = v[j] * inverse SCALED; }
-)";
 
 bool divide_by_root_mean_square(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
@@ -151,9 +106,10 @@ bool divide_by_root_mean_square(Lowering& lowering, const Operation& operation) 
   if (kind_of(in[1].form.element) != Kind::number) return false;
   const size_t rank = in[0].shape.size();
   const auto first = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", -1), rank));
-  return run(lowering, operation, in, axes_from(first, rank),
-             fmt::format("#define INVERSE (1.0f / sqrtf(block_sum(s) / count + {}))\n#define SCALED * {}\n{}",
-                         number_text(attribute_float(node, "epsilon", 1e-5F)), element_here(in, 1, in[0].shape), root_mean_square_text));
+  return run(
+      lowering, operation, in, axes_from(first, rank),
+      fmt::format("#define INVERSE (1.0f / sqrtf(block_sum(s) / count + {}))\n#define SCALED * {}\n{}",
+                  number_text(attribute_float(node, "epsilon", 1e-5F)), element_here(in, 1, in[0].shape), kernel_file("rms_norm_rows")));
 }
 
 bool divide_by_norm(Lowering& lowering, const Operation& operation) {
@@ -161,9 +117,9 @@ bool divide_by_norm(Lowering& lowering, const Operation& operation) {
   const Operand in = lowering.native(node.inputs[0]);
   const bool squares = attribute_int(node, "p", 2) == 2;
   const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", -1), in.shape.size()));
-  return run(
-      lowering, operation, {in}, {axis},
-      fmt::format("#define TERM {}\n#define ENDED {}\n{}", squares ? "v[j] * v[j]" : "fabsf(v[j])", squares ? "sqrtf(s)" : "s", norm_text));
+  return run(lowering, operation, {in}, {axis},
+             fmt::format("#define TERM {}\n#define ENDED {}\n{}", squares ? "v[j] * v[j]" : "fabsf(v[j])", squares ? "sqrtf(s)" : "s",
+                         kernel_file("lp_norm_rows")));
 }
 
 bool normalize_axes(Lowering& lowering, const Operation& operation) {
@@ -172,7 +128,7 @@ bool normalize_axes(Lowering& lowering, const Operation& operation) {
   for (int64_t axis : attribute_ints(operation.main, "axes", {0, 2, 3}))
     axes.push_back(static_cast<size_t>(NodeInputs(lowering, operation.main).axis(axis, in.shape.size())));
   return run(lowering, operation, {in}, axes,
-             fmt::format("#define INVERSE (1.0f / (sqrtf(variance) + 1e-9f))\n#define SCALED\n{}", normalize_text));
+             fmt::format("#define INVERSE (1.0f / (sqrtf(variance) + 1e-9f))\n#define SCALED\n{}", kernel_file("normalize_rows")));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // TopK: parts of the axis are sorted by a block each, and the best of each part sorted again until one part is left. What sorting does not
 // take (64-bit numbers, very many wanted of very many) is searched plainly.
 #include "engine/gpu/generated.h"
+#include "engine/gpu/kernel_file.h"
 #include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "model/graph_tools.h"
@@ -40,32 +41,6 @@ void search_plainly(Lowering& lowering, const Operation& operation, const Search
   if (search.values) emit(*search.values, kind, "  r = last;");
   if (search.places) emit(*search.places, Kind::integer, "  r = at;");
 }
-
-// Keys of 64 bits, the least first: above what the number is, below where it is, so that the first of equal ones comes first.
-constexpr const char* sort_text = R"(
-  __shared__ unsigned long long keys[PART];
-  const long long row = blockIdx.x / PARTS, part = blockIdx.x % PARTS;
-  let_next_begin();
-  wait_for_previous();
-  /*coordinates*/
-  for (int e = threadIdx.x; e < PART; e += THREADS) {
-    const long long k = part * PART + e;
-    keys[e] = ~0ull;
-    if (k < COUNT) { /*read*/ }
-  }
-  __syncthreads();
-  for (int size = 2; size <= PART; size *= 2)
-    for (int step = size / 2; step > 0; step /= 2) {
-      for (int e = threadIdx.x; e < PART / 2; e += THREADS) {
-        const int i = 2 * e - (e & (step - 1)), j = i + step;
-        const unsigned long long a = keys[i], b = keys[j];
-        if ((a > b) == ((i & size) == 0)) keys[i] = b, keys[j] = a;
-      }
-      __syncthreads();
-    }
-  for (int e = threadIdx.x; e < WANTED; e += THREADS) { /*write*/ }
-}
-)";
 
 // Of number `x` that is read.
 std::string key_text(Element element, bool largest) {
@@ -128,14 +103,14 @@ Launch round_kernel(Lowering& lowering, const Search& search, const Round& round
                                  generated_prelude(), threads, entry, parameters);
   text += fmt::format("  constexpr int PART = {}, THREADS = {};\n  constexpr long long PARTS = {}, COUNT = {}, WANTED = {};\n", round.part,
                       threads, round.parts, round.count, round.kept);
-  std::string body = sort_text;
+  std::string body = kernel_file("top_k_sort");
   replace(body, "/*coordinates*/", row_coordinates(search));
   replace(body, "/*read*/",
           round.first ? fmt::format("const {} x = {}; {}", c_type(kind_of(element)), element_at({search.in}, 0, places),
                                     key_text(element, search.largest))
                       : "keys[e] = from[row * COUNT + k];");
   replace(body, "/*write*/", write_text(search, round));
-  Launch launch = launch_over(entry, text + body, 1, buffers, static_cast<unsigned>(threads));
+  Launch launch = launch_over(entry, text + body + "}\n", 1, buffers, static_cast<unsigned>(threads));
   launch.grid = {static_cast<unsigned>(rows * round.parts), 1, 1};
   return launch;
 }

@@ -1,4 +1,5 @@
 #include "engine/gpu/recurrent.h"
+#include "engine/gpu/kernel_file.h"
 
 #include <fmt/format.h>
 
@@ -36,49 +37,6 @@ std::optional<Division> division_of(const RecurrentKernel& kernel) {
     if (shared_bytes(kernel, d, lanes) <= shared_limit) return d;
   return std::nullopt;
 }
-
-// sum[j][b] += the product of this slice of row u of gate first + j with x[b].
-constexpr const char* product_text = R"(
-template <int N> __device__ __forceinline__ void multiply(float (&sum)[N][SEQUENCES], const WEIGHT* weights, int first, int u, int slice,
-                                                          const float (*x)[STATE]) {
-#pragma unroll 2
-  for (int k = slice; k < STATE / LANES; k += SLICES) {
-    alignas(16) WEIGHT w[N][LANES];
-#pragma unroll
-    for (int j = 0; j < N; ++j)
-      *(uint4*)w[j] = *(const uint4*)(weights + (((long long)k * GATES + first + j) * HIDDEN + u) * LANES);
-#pragma unroll
-    for (int b = 0; b < SEQUENCES; ++b)
-#pragma unroll
-      for (int l = 0; l < LANES; ++l) {
-        const float at = x[b][k * LANES + l];
-#pragma unroll
-        for (int j = 0; j < N; ++j) sum[j][b] += weight_of(w[j][l]) * at;
-      }
-  }
-}
-// The products of gates `first` and on with x, in sums: what the slices have is added in their order. All threads call it.
-template <int N> __device__ __forceinline__ void multiply_all(float (*sums)[SEQUENCES][HIDDEN], const WEIGHT* weights, int first,
-                                                              const float (*x)[STATE]) {
-  const int u0 = threadIdx.x % UNITS, slice = threadIdx.x / UNITS;
-#pragma unroll 1
-  for (int u = u0; u < ALL_UNITS; u += UNITS) {
-    float sum[N][SEQUENCES] = {};
-    if (u < HIDDEN) multiply(sum, weights, first, u, slice, x);
-#pragma unroll 1
-    for (int s = 0; s < SLICES; ++s) {
-      if (slice == s && u < HIDDEN) {
-#pragma unroll
-        for (int j = 0; j < N; ++j)
-#pragma unroll
-          for (int b = 0; b < SEQUENCES; ++b) sums[j][b][u] = s == 0 ? sum[j][b] : sums[j][b][u] + sum[j][b];
-      }
-      if (SLICES > 1) __syncthreads();
-    }
-  }
-  __syncthreads();
-}
-)";
 
 // A whole kernel around `step`, which sets next[b][u] from now.
 constexpr const char* frame_text = R"(
@@ -312,7 +270,7 @@ std::optional<Launch> recurrent_kernel(Lowering& lowering, const std::string& st
   if (!division) return std::nullopt;
   const auto threads = static_cast<unsigned>(division->units * division->slices);
   const std::string entry = lowering.new_entry(stem);
-  std::string text = generated_prelude() + constants_text(kernel, *division) + activations_text(kernel) + product_text;
+  std::string text = generated_prelude() + constants_text(kernel, *division) + activations_text(kernel) + kernel_file("recurrent_products");
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", threads, entry, parameters_text(kernel));
   text += reading_text(kernel) + frame_text;
   text += step_text(kernel) + "    __syncthreads();\n  }\n" + last_text(kernel) + "}\n";

@@ -1,4 +1,5 @@
 #include "engine/gpu/rows.h"
+#include "engine/gpu/kernel_file.h"
 
 #include <fmt/format.h>
 
@@ -7,42 +8,8 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr const char* block_functions = R"(
-__device__ __forceinline__ float combined(float a, float b, bool largest) { return largest ? fmaxf(a, b) : a + b; }
-__device__ __forceinline__ float over_block(float x, bool largest) {
-  __shared__ float parts[32];
-  for (int step = 16; step > 0; step >>= 1) x = combined(x, __shfl_xor_sync(0xffffffffu, x, step), largest);
-  if (T > 32) {
-    __syncthreads();
-    if ((threadIdx.x & 31) == 0) parts[threadIdx.x >> 5] = x;
-    __syncthreads();
-    x = parts[0];
-    for (int w = 1; w < T / 32; ++w) x = combined(x, parts[w], largest);
-  }
-  return x;
-}
-__device__ __forceinline__ float block_sum(float x) { return over_block(x, false); }
-__device__ __forceinline__ float block_max(float x) { return over_block(x, true); }
-)";
-
 // What a block keeps in registers; of a longer row v[j] is read where it is asked for, and written where it is set.
 constexpr int64_t longest_kept = 16384;
-constexpr const char* row_in_memory = R"(
-template <typename Read, typename Write> struct RowElement {
-  const Read& read;
-  const Write& write;
-  int j;
-  __device__ __forceinline__ operator float() const { return read(j); }
-  __device__ __forceinline__ void operator=(float x) const { write(j, x); }
-};
-template <typename Read, typename Write> struct Row {
-  Read read;
-  Write write;
-  __device__ __forceinline__ RowElement<Read, Write> operator[](int j) const { return {read, write, j}; }
-};
-template <typename Read, typename Write> __device__ __forceinline__ Row<Read, Write> row_of(Read read, Write write) { return {read, write}; }
-)";
-
 // Axes in the order of memory, so that neighbours in a row are neighbours in memory as far as possible.
 std::vector<size_t> in_order(const Operand& in, std::vector<size_t> axes) {
   std::sort(axes.begin(), axes.end(), [&](size_t a, size_t b) { return in.strides[a] > in.strides[b]; });
@@ -90,9 +57,9 @@ std::string text_of(const RowKernel& kernel, const std::string& entry, const Row
   const Operand& in = kernel.in[0];
   const bool held = r.count <= longest_kept;
   const int64_t each = std::max<int64_t>((r.count + r.threads - 1) / r.threads, 1);
-  std::string text =
-      fmt::format("typedef long long I;\n#define T {}\n#define E {}\n{}{}", r.threads, each, generated_prelude(), block_functions);
-  if (!held) text += row_in_memory;
+  std::string text = fmt::format("typedef long long I;\n#define T {}\n#define E {}\n{}{}", r.threads, each, generated_prelude(),
+                                 kernel_file("over_block"));
+  if (!held) text += kernel_file("row_in_memory");
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", r.threads, entry);
   for (size_t i = 0; i < kernel.in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(kernel.in[i].form.element), i);
   text += fmt::format("{}* out) {{\n  let_next_begin();\n  wait_for_previous();\n  const long long count = {};\n",

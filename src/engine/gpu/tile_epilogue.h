@@ -1,8 +1,4 @@
-// How the sums of wgmma become what is stored, as text: after epilogue_text, shape_text and constants `run`, `columns`, `table_share`.
-//
-//   struct Table: scales and biases of `columns` channels, as end_value takes them, loaded by 128 threads and stored in shared memory
-//   in the order in which threads read them, four at a time: those of thread lane % 4 = q, group g, part p of a run lie at
-//   g * 4 * run + p * 16 + q * 4.
+// How the sums of wgmma become what is stored, as text (kernels/tile_epilogue.cuh), and the tiles of teams (kernels/tile_rows.cuh).
 #pragma once
 
 #include "engine/gpu/convolution.h"
@@ -13,7 +9,7 @@
 
 namespace deepgap::gpu {
 
-//   end_run: the numbers of one thread's run in a group of columns.
+// Table and end_run.
 std::string tile_epilogue_text();
 
 // What every tile of warpgroups that multiply ("teams") beside one that copies is.
@@ -38,19 +34,8 @@ struct TeamTile {
 // The numbers above as constants, by their names; tile_teams: of one tile; tile_rows.
 std::string tile_constants_text(const TeamTile& tile);
 
-// After tile_epilogue_text, tile_constants_text, constants products, product_sums (of one thread and product), groups_of_columns,
-// kept_groups, resident (the weights of a block's channels stay in shared memory), and
-//   struct Corner { void go_to(int row, int column); bool inside(int block, int half, int group) const;
-//                   long long element(int block, int half, int group) const; }
-// (a thread's place in a tile; whether its run is part of the target, and where): `Kept`, a group's residual, end_tile, `Team` and
-// make_ring. And after tile_at(int index, int& row, int& column), the tiles of a block; false: there are no more.
-// A team that shares its tiles with the others asks for what it adds to the next one while it ends one; where teams take turns another
-// multiplies while it waits, and the registers are worth more.
-std::string_view tile_rows_text();
-
-// The kernel `entry` itself, after everything: `barriers` makes them in shared memory that begins at `base`; then one thread runs
-// produce(base, source, weights) and each team consume(base, tables, scale_bias, residual, target).
-std::string team_kernel_text(std::string_view entry, const TeamTile& tile, bool residual, std::string_view barriers);
+// The kernel `entry` itself, after everything: kernels/team_kernel.cuh.
+std::string team_kernel_text(std::string_view entry, const TeamTile& tile, bool residual);
 
 // Groups of columns whose residual a thread holds before it needs it, so that it need not wait: as many as registers are left for.
 int kept_groups_of(const Convolution& problem, const TeamTile& tile);

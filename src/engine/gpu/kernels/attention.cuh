@@ -1,29 +1,9 @@
-// The text of attention's kernel for every chip, and what it shares with the one for Hopper.
-#include "engine/gpu/attention.h"
-
-namespace deepgap::gpu {
-namespace {
-
-constexpr std::string_view softmax = R"(
-__device__ __forceinline__ float power_of_two(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ __forceinline__ float over_quad(float x, bool largest) {
-  for (int step = 1; step < 4; step *= 2) {
-    const float other = __shfl_xor_sync(0xffffffffu, x, step);
-    x = largest ? fmaxf(x, other) : x + other;
-  }
-  return x;
-}
-static const float minus_infinity = -1.0f / 0.0f;
-)";
-
-constexpr std::string_view kernel = R"(
-// [rows][WIDTH] of halves: rows row0 and on of a matrix of which `limit` rows are there; columns past `columns` are zero.
-template <int WIDTH, bool WIDE> __device__ __forceinline__ void load_tile(unsigned short* to, const unsigned short* from, int rows, int row0,
-                                                                        int limit, int columns, long long row_step, long long column_step) {
+// Attention by mma.sync, for every chip. Text before this: kernel_prelude(), attention_softmax.cuh, the macros of sizes, steps and mask
+// that lower_attention.cpp writes, PRODUCT (mma_f16, mma_bf16), HALF (F16, BF16) and ENTRY. [rows][WIDTH] of halves: rows row0 and on of a
+// matrix of which `limit` rows are there; columns past `columns` are zero.
+template <int WIDTH, bool WIDE>
+__device__ __forceinline__ void load_tile(unsigned short* to, const unsigned short* from, int rows, int row0, int limit, int columns,
+                                          long long row_step, long long column_step) {
   if (WIDE) {
     for (int e = threadIdx.x; e < rows * (WIDTH / 8); e += THREADS) {
       const int row = e / (WIDTH / 8), column = e % (WIDTH / 8) * 8;
@@ -40,7 +20,9 @@ template <int WIDTH, bool WIDE> __device__ __forceinline__ void load_tile(unsign
 }
 __device__ __forceinline__ void load_turned(unsigned (&r)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
 }
 static const int rows_of_block = THREADS / 2 * ROW_BLOCKS, rows_of_warp = 16 * ROW_BLOCKS;
 
@@ -50,9 +32,9 @@ struct Softmax {
   float most[ROW_BLOCKS][2], sum[ROW_BLOCKS][2];
 };
 // 16 * GROUPS keys from `key0` on.
-template <int GROUPS, bool LAST> __device__ __forceinline__ void take_keys(Softmax& all, const unsigned (&a)[ROW_BLOCKS][DEPTH / 16][4],
-                                                               const unsigned short* k_tile, const unsigned short* v_tile, int key0, int row,
-                                                               MASK_PARAMETER long long head, long long batch) {
+template <int GROUPS, bool LAST>
+__device__ __forceinline__ void take_keys(Softmax& all, const unsigned (&a)[ROW_BLOCKS][DEPTH / 16][4], const unsigned short* k_tile,
+                                          const unsigned short* v_tile, int key0, int row, MASK_PARAMETER long long head, long long batch) {
   const int lane = threadIdx.x % 32;
   float s[ROW_BLOCKS][2 * GROUPS][4];
 #pragma unroll
@@ -105,7 +87,8 @@ template <int GROUPS, bool LAST> __device__ __forceinline__ void take_keys(Softm
 #pragma unroll
       for (int n = 0; n < 2 * GROUPS; ++n)
 #pragma unroll
-        for (int one = 0; one < 2; ++one) part += s[m][n][2 * half + one] = power_of_two(fmaf(s[m][n][2 * half + one], FACTOR, -base[half]));
+        for (int one = 0; one < 2; ++one)
+          part += s[m][n][2 * half + one] = power_of_two(fmaf(s[m][n][2 * half + one], FACTOR, -base[half]));
       all.sum[m][half] = fmaf(all.sum[m][half], less, part);
 #pragma unroll
       for (int c = 0; c < COLUMNS / 8; ++c) all.o[m][c][2 * half] *= less, all.o[m][c][2 * half + 1] *= less;
@@ -154,8 +137,8 @@ __device__ __forceinline__ void put_rows(const Softmax& all, unsigned short* out
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) ENTRY(const unsigned short* q, const unsigned short* k,
-                                                        const unsigned short* v, MASK_PARAMETER unsigned short* out) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    ENTRY(const unsigned short* q, const unsigned short* k, const unsigned short* v, MASK_PARAMETER unsigned short* out) {
   extern __shared__ __align__(16) unsigned short shared[];
   unsigned short* q_tile = shared;
   unsigned short* k_tiles = q_tile + rows_of_block * (DEPTH + 8);
@@ -197,20 +180,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) ENTRY(const unsigned short
   constexpr int tiles = (KEYS + 63) / 64;
   for (int tile = 0; tile + 1 < tiles; ++tile) {
     load_keys(tile + 1);
-    take_keys<4, false>(all, a, k_tiles + tile % 2 * 64 * (DEPTH + 8), v_tiles + tile % 2 * 64 * (COLUMNS + 8), tile * 64, row, MASK_ARGUMENT head, batch);
+    take_keys<4, false>(all, a, k_tiles + tile % 2 * 64 * (DEPTH + 8), v_tiles + tile % 2 * 64 * (COLUMNS + 8), tile * 64, row,
+                        MASK_ARGUMENT head, batch);
     wait_for_copies<0>();
     __syncthreads();
   }
   constexpr int last = tiles - 1;
-  take_keys<(KEYS - last * 64 + 15) / 16, true>(all, a, k_tiles + last % 2 * 64 * (DEPTH + 8), v_tiles + last % 2 * 64 * (COLUMNS + 8), last * 64, row, MASK_ARGUMENT head, batch);
+  take_keys<(KEYS - last * 64 + 15) / 16, true>(all, a, k_tiles + last % 2 * 64 * (DEPTH + 8), v_tiles + last % 2 * 64 * (COLUMNS + 8),
+                                                last * 64, row, MASK_ARGUMENT head, batch);
   put_rows(all, out, row);
 }
-)";
-
-}  // namespace
-
-std::string_view softmax_text() { return softmax; }
-
-std::string_view attention_kernel_text() { return kernel; }
-
-}  // namespace deepgap::gpu

@@ -45,7 +45,7 @@ struct Shown {
   std::string_view series, title, unit;
   double scale;
 };
-constexpr std::array<Shown, 11> shown{{{"power", "Power", "W", 1},
+constexpr std::array<Shown, 13> shown{{{"power", "Power", "W", 1},
                                        {"clock_sm", "Clock of the GPU", "MHz", 1e-6},
                                        {"temperature", "Temperature", "degrees C", 1},
                                        {"utilization", "GPU in use", "%", 100},
@@ -54,8 +54,14 @@ constexpr std::array<Shown, 11> shown{{{"power", "Power", "W", 1},
                                        {"cpu_utilization", "CPUs of the server in use", "%", 100},
                                        {"pending_requests", "Requests that wait at the server", "requests", 1},
                                        {"requests", "Requests that the server answered", "requests/s", 1},
+                                       {"run_delay", "Threads of the engine that waited for a CPU", "threads", 1},
                                        {"machine_busy", "CPUs busy", "CPUs", 1},
+                                       {"machine_steal", "CPUs that the host gave to other machines", "CPUs", 1},
                                        {"cpu_frequency", "Clock of the CPUs", "GHz", 1e-9}}};
+
+bool is_of_machine(const Series& series) {
+  return series.probe == "nvml" || series.probe == "proc" || series.probe == "slices" || is_of_server(series);
+}
 
 // Readings in the window; of a counter its growth a second. Neighbours are joined to means where there are too many.
 TimeLine line_of(const Series& series, const Window& window, double scale) {
@@ -132,7 +138,7 @@ Track track_of(const Record& record, const std::string& label) {
   for (const Shown& what : shown) {
     TimePicture picture{std::string(what.title), fmt::format("{} ({})", what.title, what.unit), {}};
     for (const Series& series : record.series) {
-      if (series_name(series).name != what.series || !(series.probe == "nvml" || series.probe == "proc" || is_of_server(series))) continue;
+      if (series_name(series).name != what.series || !is_of_machine(series)) continue;
       if (TimeLine line = line_of(series, *window, what.scale); line.points.size() > 1) picture.lines.push_back(std::move(line));
     }
     if (!picture.lines.empty()) track.pictures.push_back(std::move(picture));

@@ -37,5 +37,17 @@ TEST(OverTime, what_a_server_tells_is_drawn) {
   EXPECT_EQ(track.pictures[1].lines[0].points, (Points{{2, 500}, {4, 500}}));
 }
 
+TEST(OverTime, waits_for_a_cpu_are_drawn_slice_by_slice) {
+  constexpr Nanoseconds ms = 1'000'000;
+  Record record;
+  record.windows = {{"steady", 0, 80 * ms}};
+  record.series = {{"slices", "run_delay", "s", true, {0, 20 * ms, 40 * ms, 60 * ms}, {1, 1, 1.01, 1.01}}};
+  const Track track = track_of(record, "a point");
+  ASSERT_EQ(track.pictures.size(), 1u);
+  EXPECT_EQ(track.pictures[0].title, "Threads of the engine that waited for a CPU");
+  ASSERT_EQ(track.pictures[0].lines[0].points.size(), 3u);
+  EXPECT_NEAR(track.pictures[0].lines[0].points[1].second, 0.5, 1e-9) << "10 ms of 20";
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -83,7 +83,7 @@ SeriesName series_name(const Series& series) {
   const auto index = dot == std::string::npos ? std::nullopt : parse_int(std::string_view(series.name).substr(dot + of_gpu.size()));
   if (index) return {fmt::format("{}:{}", of_server ? series.probe : "cuda", *index), series.name.substr(0, dot)};
   if (of_server) return {series.probe, series.name};
-  return {series.probe == "proc" ? "cpu" : "", series.name};
+  return {series.probe == "proc" || series.probe == "slices" ? "cpu" : "", series.name};
 }
 
 std::string telemetry_header() { return "time,device,name,unit,value,counter,window,record_id\n"; }

@@ -16,6 +16,7 @@
 namespace deepgap {
 
 struct TelemetrySettings {
+  static constexpr int slices = 5;          // of a period, for probes that see slices
   std::string root = "/";                   // stands for "/", so that tests play absent and broken sources
   std::vector<DeviceId> devices;            // that are measured on: a probe of devices reads these alone
   Nanoseconds period = 100'000'000;         // between readings; longer where a probe would take more than 1 % of a core
@@ -27,6 +28,8 @@ class Probe {
  public:
   virtual ~Probe() = default;
   virtual std::string name() const = 0;
+  // Whether it is read in slices, several times a period: for what costs a few microseconds.
+  virtual bool sees_slices() const { return false; }
   // Returns why it is not available, or nullopt when it is.
   virtual std::optional<std::string> open(const TelemetrySettings& settings) = 0;
   // Appends one reading of every series. Cheap (tens of microseconds); called off the measured core. What cannot be read this time is left
@@ -41,8 +44,9 @@ class Probe {
   virtual Facts environment() const { return {}; }
 };
 
-// All available probes and the thread that reads them. `edge()` reads all at once: call it where a window begins or ends. The thread runs
-// at the lowest priority and on CPUs that are not measured on, where the process was given such. All functions from any thread.
+// All available probes and the threads that read them. `edge()` reads all at once: call it where a window begins or ends. The threads run
+// on CPUs that are not measured on, where the process was given such: one at the lowest priority, and one at the ordinary priority for
+// probes that see slices, since on a busy machine the lowest gets a CPU when a disturbance is over. All functions from any thread.
 class Telemetry {
  public:
   virtual ~Telemetry() = default;

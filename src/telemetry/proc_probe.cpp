@@ -32,6 +32,7 @@ enum Row {
   resident_peak,
   machine_busy,
   machine_steal,
+  machine_interrupts,
   machine_idle,
   runnable_tasks,
   cpu_frequency,
@@ -50,6 +51,7 @@ constexpr std::array<SeriesInfo, row_count> infos{{
     {"resident_peak", "bytes", false},
     {"machine_busy", "s", true},
     {"machine_steal", "s", true},
+    {"machine_interrupts", "s", true},
     {"machine_idle", "s", true},
     {"runnable_tasks", "1", false},
     {"cpu_frequency", "Hz", false},
@@ -120,10 +122,12 @@ class ProcProbe final : public Probe {
     const auto times = parse_proc_stat(stat.text.value_or(""));
     if (!times) {
       const std::string reason = stat.text ? "/proc/stat has no line of all CPUs" : stat.reason;
-      for (const Row row : {machine_busy, machine_steal, machine_idle, runnable_tasks}) missing_[std::string(infos[row].name)] = reason;
+      for (const Row row : {machine_busy, machine_steal, machine_interrupts, machine_idle, runnable_tasks})
+        missing_[std::string(infos[row].name)] = reason;
       return;
     }
     append(machine_busy, now, times->busy_s);
+    append(machine_interrupts, now, times->interrupts_s);
     append(machine_idle, now, times->idle_s);
     if (times->steal_s) {
       append(machine_steal, now, *times->steal_s);

@@ -20,6 +20,7 @@ std::optional<MachineTimes> parse_proc_stat(std::string_view text) {
   if (times.size() < 7) return std::nullopt;
   MachineTimes machine;
   machine.busy_s = times[0] + times[1] + times[2] + times[5] + times[6];
+  machine.interrupts_s = times[5] + times[6];
   machine.idle_s = times[3] + times[4];
   if (times.size() > 7) machine.steal_s = times[7];
   if (const auto running = parse_int(value_of_key(text, "procs_running"))) machine.runnable = static_cast<double>(*running);

@@ -8,8 +8,9 @@ namespace deepgap {
 
 // Seconds since boot, over all CPUs. Time in a guest is part of user time already.
 struct MachineTimes {
-  double busy_s = 0;  // user, nice, system, interrupts
-  double idle_s = 0;  // with waiting for disks
+  double busy_s = 0;        // user, nice, system, interrupts
+  double interrupts_s = 0;  // part of busy_s
+  double idle_s = 0;        // with waiting for disks
   std::optional<double> steal_s;
   std::optional<double> runnable;  // tasks that run or could
 };

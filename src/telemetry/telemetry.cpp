@@ -1,6 +1,7 @@
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
 #include "telemetry/probe.h"
+#include "telemetry/reading_threads.h"
 
 #include <deepgap/error.h>
 
@@ -19,68 +20,32 @@
 namespace deepgap {
 namespace {
 
-class ProbeThread final : public Telemetry {
+// How one thread reads its probes.
+struct Pace {
+  Nanoseconds period, slow_period;
+  double share_of_a_core;  // at most, for each probe; edges are read in any case
+  bool is_lowest_priority;
+};
+
+// Probes that are read at the same pace, and the thread that does it.
+class ProbeThread {
  public:
-  ProbeThread(Clock& clock, const TelemetrySettings& settings) : clock_(clock), settings_(settings) {
-    const auto& registry = Registry<Probe>::instance();
-    for (const std::string& name : registry.names()) {
-      auto probe = registry.make("probe", name);
-      const auto reason = probe->open(settings_);
-      availability_[fmt::format("probe.{}", name)] = reason ? "not available: " + *reason : "available";
-      if (!reason) probes_.push_back({std::move(probe), 0, began_ + settings_.slow_period});
-    }
+  ProbeThread(Clock& clock, const Pace& pace) : clock_(clock), pace_(pace) {}
+
+  void add(std::unique_ptr<Probe> probe) { probes_.push_back({std::move(probe), 0, began_ + pace_.slow_period}); }
+  void start() {
     if (probes_.empty()) return;
     read_due(true);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
+  void edge() { read_due(true); }
 
-  void edge() override { read_due(true); }
-
-  Facts availability() const override {
+  // Calls `visit` with every probe and the share of a core that it takes, while none is read.
+  template <typename Visit>
+  void for_each(Visit visit) const {
     const std::lock_guard lock(mutex_);
-    Facts facts = availability_;
-    for (const Row& row : probes_) {
-      const std::string name = fmt::format("probe.{}", row.probe->name());
-      for (const auto& [series, reason] : row.probe->missing()) facts[fmt::format("{}.{}", name, series)] = "not available: " + reason;
-      const Nanoseconds life = clock_.now() - began_;
-      if (life > 0) facts[name + ".core_share"] = static_cast<double>(row.spent) / static_cast<double>(life);
-    }
-    return facts;
-  }
-
-  Facts environment() const override {
-    const std::lock_guard lock(mutex_);
-    Facts facts;
-    for (const Row& row : probes_) facts.merge(row.probe->environment());
-    return facts;
-  }
-
-  bool reads(const std::string& name) const override {
-    const std::lock_guard lock(mutex_);
-    const auto is_it = [&](const Series& series) { return series.name == name || series.name.starts_with(name + "."); };
-    return std::any_of(probes_.begin(), probes_.end(), [&](const Row& row) {
-      const auto& all = row.probe->series();
-      return std::any_of(all.begin(), all.end(), is_it);
-    });
-  }
-
-  std::vector<Series> series(Nanoseconds begin, Nanoseconds end) const override {
-    const std::lock_guard lock(mutex_);
-    std::vector<Series> cut;
-    for (const Row& row : probes_) {
-      for (const Series& whole : row.probe->series()) {
-        const auto first = std::lower_bound(whole.times.begin(), whole.times.end(), begin) - whole.times.begin();
-        const auto last = std::upper_bound(whole.times.begin(), whole.times.end(), end) - whole.times.begin();
-        if (first >= last) continue;
-        cut.push_back({whole.probe,
-                       whole.name,
-                       whole.unit,
-                       whole.counter,
-                       {whole.times.begin() + first, whole.times.begin() + last},
-                       {whole.values.begin() + first, whole.values.begin() + last}});
-      }
-    }
-    return cut;
+    const Nanoseconds life = clock_.now() - began_;
+    for (const Row& row : probes_) visit(*row.probe, life > 0 ? static_cast<double>(row.spent) / static_cast<double>(life) : 0);
   }
 
  private:
@@ -106,7 +71,7 @@ class ProbeThread final : public Telemetry {
 
   // When all that the probe has cost so far, at edges too, is within its share of a core again.
   Nanoseconds affordable(const Row& row) const {
-    return began_ + static_cast<Nanoseconds>(static_cast<double>(row.spent) / share_of_a_core);
+    return began_ + static_cast<Nanoseconds>(static_cast<double>(row.spent) / pace_.share_of_a_core);
   }
 
   Nanoseconds read_due(bool edge) {
@@ -116,7 +81,7 @@ class ProbeThread final : public Telemetry {
       const Nanoseconds now = clock_.now();  // within the lock: times in a series never go back
       if (edge || now >= row.next) {
         charge(row, [&] { row.probe->read(now); });
-        row.next = std::max(now + settings_.period, affordable(row));
+        row.next = std::max(now + pace_.period, affordable(row));
       }
       next = std::min(next, row.next);
     }
@@ -129,13 +94,14 @@ class ProbeThread final : public Telemetry {
       const Nanoseconds now = clock_.now();
       if (now < row.next_slow) continue;
       charge(row, [&] { row.probe->read_slow(now); });
-      row.next_slow = std::max(now + std::max(settings_.slow_period, settings_.period), affordable(row));
+      row.next_slow = std::max(now + std::max(pace_.slow_period, pace_.period), affordable(row));
     }
   }
 
   void run(const std::stop_token& stop) {
+    const ReadingThread marked;
     // Linux keeps niceness per thread. Best effort: a refusal only means that we may be noticed a little more.
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
+    if (pace_.is_lowest_priority) ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
     std::mutex sleep;
     std::condition_variable_any wake;
     std::unique_lock lock(sleep);
@@ -160,22 +126,97 @@ class ProbeThread final : public Telemetry {
     }
   }
 
-  static constexpr double share_of_a_core = 0.008;  // for each probe: what is promised is 1 %, and edges are read in any case
-
   Clock& clock_;
-  const TelemetrySettings settings_;
+  const Pace pace_;
   const Nanoseconds began_ = clock_.now();
   mutable std::mutex mutex_;
   std::vector<Row> probes_;
-  Facts availability_;
   std::vector<int> seen_measured_;
   std::jthread thread_;  // last: it ends before what it reads goes
+};
+
+Series cut(const Series& whole, Nanoseconds begin, Nanoseconds end) {
+  const auto first = std::lower_bound(whole.times.begin(), whole.times.end(), begin) - whole.times.begin();
+  const auto last = std::max<std::ptrdiff_t>(first, std::upper_bound(whole.times.begin(), whole.times.end(), end) - whole.times.begin());
+  return {whole.probe,
+          whole.name,
+          whole.unit,
+          whole.counter,
+          {whole.times.begin() + first, whole.times.begin() + last},
+          {whole.values.begin() + first, whole.values.begin() + last}};
+}
+
+// One slow reading must not hold up those of slices, so each pace has its thread and its lock.
+class ProbeThreads final : public Telemetry {
+ public:
+  ProbeThreads(Clock& clock, const TelemetrySettings& settings)
+      : samples_(clock, {settings.period, settings.slow_period, 0.008, true}),
+        slices_(clock, {settings.period / TelemetrySettings::slices, settings.slow_period, 0.0008, false}) {
+    const auto& registry = Registry<Probe>::instance();
+    for (const std::string& name : registry.names()) {
+      auto probe = registry.make("probe", name);
+      const auto reason = probe->open(settings);
+      availability_[fmt::format("probe.{}", name)] = reason ? "not available: " + *reason : "available";
+      if (!reason) (probe->sees_slices() ? slices_ : samples_).add(std::move(probe));
+    }
+    samples_.start();
+    slices_.start();
+  }
+
+  void edge() override {
+    samples_.edge();
+    slices_.edge();
+  }
+
+  Facts availability() const override {
+    Facts facts = availability_;
+    for_each([&](const Probe& probe, double core_share) {
+      const std::string name = fmt::format("probe.{}", probe.name());
+      for (const auto& [series, reason] : probe.missing()) facts[fmt::format("{}.{}", name, series)] = "not available: " + reason;
+      if (core_share > 0) facts[name + ".core_share"] = core_share;
+    });
+    return facts;
+  }
+
+  Facts environment() const override {
+    Facts facts;
+    for_each([&](const Probe& probe, double /*core_share*/) { facts.merge(probe.environment()); });
+    return facts;
+  }
+
+  bool reads(const std::string& name) const override {
+    bool found = false;
+    for_each([&](const Probe& probe, double /*core_share*/) {
+      for (const Series& series : probe.series()) found = found || series.name == name || series.name.starts_with(name + ".");
+    });
+    return found;
+  }
+
+  std::vector<Series> series(Nanoseconds begin, Nanoseconds end) const override {
+    std::vector<Series> found;
+    for_each([&](const Probe& probe, double /*core_share*/) {
+      for (const Series& whole : probe.series()) {
+        if (Series part = cut(whole, begin, end); !part.times.empty()) found.push_back(std::move(part));
+      }
+    });
+    return found;
+  }
+
+ private:
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    samples_.for_each(visit);
+    slices_.for_each(visit);
+  }
+
+  Facts availability_;
+  ProbeThread samples_, slices_;
 };
 
 }  // namespace
 
 std::unique_ptr<Telemetry> start_telemetry(Clock& clock, const TelemetrySettings& settings) {
-  return std::make_unique<ProbeThread>(clock, settings);
+  return std::make_unique<ProbeThreads>(clock, settings);
 }
 
 }  // namespace deepgap

@@ -14,8 +14,9 @@ void print_duels(int series);        // whole duels
 void print_points(int series);       // of several repeats: verdict, interval, extremes, and ratios as text
 void print_all_gates(int series);    // `compare --fail-if-slower`
 void print_percentiles(int series);
-void print_modes(int series);      // latencies in two groups
-void print_bounds(int series);     // held, missed, not enough data: one run, and repeats together
-void print_overloads(int series);  // of a server that is busy, and of one that cannot keep up
+void print_modes(int series);        // latencies in two groups
+void print_undisturbed(int series);  // throughput and latency from slices without disturbance
+void print_bounds(int series);       // held, missed, not enough data: one run, and repeats together
+void print_overloads(int series);    // of a server that is busy, and of one that cannot keep up
 
 }  // namespace deepgap

@@ -2,6 +2,7 @@
 
 #include "analysis/duel/duels.h"
 #include "analysis/interference.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
@@ -161,13 +162,32 @@ std::string unstable_text(const RunReport& report) {
   return fmt::format("{}unstable: {}.{}\n", which, first->reason, what_to_do);
 }
 
+// What unstable points do while nothing disturbs them, where that is known.
+std::string undisturbed_text(const RunReport& report) {
+  constexpr int most = 4;
+  std::string text;
+  int shown = 0;
+  for (const PointSummary& point : report.points) {
+    const MetricSummary* throughput = point.find("throughput_undisturbed");
+    const MetricSummary* share = point.find("undisturbed_share");
+    if (point.outcome != Outcome::ok || point.verdict != Verdict::unstable || throughput == nullptr || share == nullptr) continue;
+    if (shown++ == most) break;
+    const Estimate& value = throughput->estimate;
+    const std::string interval =
+        value.low && value.high ? fmt::format(" (95 % CI {} to {})", number_text(*value.low), number_text(*value.high)) : "";
+    text += fmt::format("{}: {} items/s{} in the {} of the time without disturbance\n", point_label(point.point), number_text(value.value),
+                        interval, percent_text(share->estimate.value));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string run_text(const RunReport& report, const RunSettings& settings, size_t width, const std::vector<double>& percentiles) {
   if (report.points.empty()) return {};
   std::string text = tenants_text(report) + duels_text(report) + peaks_text(report, settings);
   const bool names_failures = !report.failures.empty();
-  if (!names_failures && !settings.peak && duels_of(report.points).empty()) text += unstable_text(report);
+  if (!names_failures && !settings.peak && duels_of(report.points).empty()) text += unstable_text(report) + undisturbed_text(report);
   if (names_failures && !settings.peak)
     text += fmt::format("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
   for (const std::string& line : failure_lines(report.failures, report.repeated)) text += "  " + line + "\n";
@@ -184,7 +204,8 @@ std::string winners_text(const RunReport& report, size_t width) {
   if (open && !report.disturbed.empty()) {
     text += wrapped_lines(machine_text(report) + "\n", width);
   } else if (open && duels_of(report.points).empty()) {
-    text += wrapped_lines("Raise --repeats or --budget; deepgap doctor shows what disturbs.\n", width);
+    text += wrapped_lines(
+        "Raise --repeats or --budget, or let the engines take turns (--duel backend); deepgap doctor shows what disturbs.\n", width);
   }
   return text;
 }

@@ -48,6 +48,19 @@ TEST(WinnersText, an_answer_needs_no_reason) {
   EXPECT_THAT(winners_text(report, 0), Not(HasSubstr("reason")));
 }
 
+TEST(RunText, an_unstable_point_says_what_it_does_undisturbed) {
+  Record record = record_of("native", 0, 100, Verdict::unstable);
+  record.reason = "its interval is too wide";
+  record.estimates["throughput_undisturbed"] = {180, 178, 182, 100};
+  record.estimates["undisturbed_share"] = {0.34, {}, {}, 1};
+  RunReport report;
+  report.points = summarize_points(std::vector{record});
+  const std::string text = run_text(report, {}, 0, {});
+  EXPECT_THAT(text, HasSubstr("180.0 items/s (95 % CI 178.0 to 182.0) in the 34 % of the time without disturbance"));
+  report.points[0].verdict = Verdict::valid;
+  EXPECT_THAT(run_text(report, {}, 0, {}), Not(HasSubstr("without disturbance")));
+}
+
 TEST(RunText, the_machine_is_named_once_beside_what_is_unstable) {
   RunReport decided = report_of(100, 200, Verdict::unstable), open = report_of(100, 100, Verdict::unstable);
   for (RunReport* report : {&decided, &open}) {

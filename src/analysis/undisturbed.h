@@ -1,0 +1,43 @@
+// What a Record's engine did while nothing disturbed it, from the slices of its steady window in which nothing did.
+//
+// A slice is disturbed where threads of the worker waited for a CPU for more than 1 % of it (series run_delay of probe `slices`), where
+// the host of this virtual machine took time (machine_steal), or where other processes used more than 5 % of all CPUs (machine_busy less
+// cpu_time, of probe `proc`): they share caches, memory and cores with us even if nobody waits. So is the slice behind a disturbed one,
+// since caches are cold, and what lies as far before a slice as the wait that ended in it is long.
+//
+// Queries that begin in an undisturbed slice count: those that end undisturbed with their length, the others as cut short where the
+// disturbance began (stats/cut_short.h), so that the choice does not prefer short ones. The interval is that of correlated timings
+// (stats/correlated.h) with these weights. Only for closed loops with one query in flight: elsewhere a query feels what disturbed another.
+// What cannot be seen: frequency, and other guests of the same host. bench/coverage (undisturbed) simulates it. Pure functions.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Stretches of time, in order, apart from each other.
+using Stretches = std::vector<std::pair<Nanoseconds, Nanoseconds>>;
+
+struct Undisturbed {
+  Estimate throughput;  // items a second
+  Estimate latency_p50_ms;
+};
+
+struct UndisturbedFound {
+  std::optional<double> share;  // of the window's time that lies in undisturbed slices; nullopt: the series do not tell
+  std::optional<Undisturbed> values;
+  std::string why_not;  // where there are no values: "2 % of the time was undisturbed, 5 % are needed"; empty: it is not a matter of that
+};
+UndisturbedFound find_undisturbed(const Record& record);
+
+// nullopt: the Record's series do not tell.
+std::optional<Stretches> undisturbed_stretches(const Record& record, const Window& window);
+
+// A fact of a Record where a value was asked for in vain.
+inline constexpr const char* undisturbed_fact = "undisturbed";
+
+}  // namespace deepgap

@@ -68,7 +68,7 @@ Pairs look_at(const std::vector<double>& noise, double truth) {
     const Difference right = truth == 1 ? Difference::same : Difference::more;
     found.decided = found.decided || said != Difference::unknown;
     if (found.settled_at == 1e9 && said != Difference::unknown && said != right) found.decided_wrong = true;
-    if (found.settled_at == 1e9 && sequence.settled()) found.settled_at = static_cast<double>(sequence.pairs());
+    if (found.settled_at == 1e9 && said != Difference::unknown) found.settled_at = static_cast<double>(sequence.pairs());
   }
   return found;
 }
@@ -153,7 +153,7 @@ Duelled duel(Random& random, const MakeArena& make, double truth) {
   DuelTurns turns(2, random());
   PairedSequence sequence(margin);
   Nanoseconds now = 0;
-  while (!sequence.settled() && now < 120'000'000'000) {
+  while (sequence.decision() == Difference::unknown && now < 120'000'000'000) {
     Given gave[2];
     for (const size_t contender : turns.next_round()) gave[contender] = take_turn(arena, contender, now);
     sequence.add(gave[1].items_per_s, gave[0].items_per_s, gave[0].seconds + gave[1].seconds);
@@ -161,7 +161,7 @@ Duelled duel(Random& random, const MakeArena& make, double truth) {
   Duelled found;
   found.ratio = sequence.ratio();
   found.seconds = static_cast<double>(now) / 1e9;
-  found.settled = sequence.settled();
+  found.settled = sequence.decision() != Difference::unknown;
   if (const auto& look = sequence.last_look()) {
     found.width = half_width(look->interval);
     found.stated = look->is_stated();

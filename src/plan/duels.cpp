@@ -46,10 +46,10 @@ void check_duel(const Grid& grid) {
   if (grid.duel == "task" || grid.duel == "scenario" || grid.duel == "processes")
     fail(fmt::format("--duel {}: all arms do the same work", grid.duel));
   const StoppingSettings unasked, &asked = grid.stopping;
-  if (asked.name != unasked.name || asked.duration || asked.interval != unasked.interval || asked.target != unasked.target)
+  if (asked.name != unasked.name || asked.interval != unasked.interval || asked.target != unasked.target)
     fail(
-        "--duel ends when the difference is clear, or after --budget: leave out iterations, duration, min_duration, energy, interval and "
-        "percentile; --margin sets the smallest difference that counts");
+        "--duel ends when the difference is clear, or after --budget: leave out iterations, duration, energy, interval and percentile; "
+        "--margin sets the smallest difference that counts, --min-duration makes its interval narrower");
 }
 
 StoppingSettings duel_stopping(const Grid& grid) {
@@ -57,7 +57,9 @@ StoppingSettings duel_stopping(const Grid& grid) {
   stopping.name = "duel";
   stopping.interval = grid.margin;
   if (!grid.own_budget) stopping.budget = usual_budget;
-  stopping.budget /= int64_t{grid.repeats} * grid.sweeps;
+  const int64_t starts = int64_t{grid.repeats} * grid.sweeps;
+  stopping.budget /= starts;
+  if (stopping.duration) *stopping.duration /= starts;
   return stopping;
 }
 

@@ -53,6 +53,7 @@ void apply(Grid& grid, const Overrides& o) {
   for (const Axis& axis : o.axes) set_axis(grid.axes, axis);
   if (!o.tenants.empty()) grid.tenants = o.tenants;
   if (o.duel) grid.duel = *o.duel;
+  if (o.energy && !grid.duel.empty()) fail("--energy measures in a window of its own: leave out --energy or --duel");
   if (o.margin) grid.margin = *o.margin;
   grid.own_budget = grid.own_budget || o.budget.has_value();
   if (o.sweeps) grid.sweeps = *o.sweeps;

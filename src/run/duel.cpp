@@ -1,5 +1,6 @@
 // A duel: contenders load one after the other, so that none compiles or tunes beside another, stay loaded, and take short turns until
-// every one of them is told apart from the first or known to be the same, or the budget is spent.
+// every one of them is told apart from the first or known to be the same and the shortest duration asked for has passed, or the budget is
+// spent.
 #include "analysis/duel/duel_score.h"
 #include "base/json_words.h"
 #include "base/quantity.h"
@@ -147,6 +148,7 @@ void Supervisor::Duel::take_turns() {
     if (!take_round(-1)) return;
   }
   const auto settled = [&] {
+    if (spent() < jobs_.front().stopping.duration.value_or(0)) return false;
     for (size_t i = 1; i < jobs_.size(); ++i) {
       if (takes_part(i) && !score_.settled(i)) return false;
     }

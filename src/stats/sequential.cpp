@@ -1,6 +1,7 @@
 #include "stats/sequential.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -31,14 +32,30 @@ double careful_error(std::span<const double> batches, double confidence) {
   return std::sqrt(plain->variance_of_mean * widening) * unsure;
 }
 
+// What is still to be allowed for after so many seconds, on a line between these over the logarithm of the time.
+struct Allowance {
+  double seconds, logarithm;
+};
+constexpr std::array<Allowance, 4> allowances{{{PairedSequence::shortest_s, 0.5}, {20, 0.14}, {95, 0.05}, {PairedSequence::whole_s, 0}}};
+
 }  // namespace
+
+double state_allowance(double seconds) {
+  if (seconds <= allowances.front().seconds) return allowances.front().logarithm;
+  for (size_t i = 1; i < allowances.size(); ++i) {
+    const auto& [from, before] = allowances[i - 1];
+    const auto& [to, after] = allowances[i];
+    if (seconds < to) return before + (after - before) * std::log(seconds / from) / std::log(to / from);
+  }
+  return 0;
+}
 
 void PairedSequence::add(double first, double second, double seconds) {
   seconds_ += seconds;
   if (!(first > 0) || !(second > 0) || !std::isfinite(first) || !std::isfinite(second)) return;
   series_.add(std::log(first / second), 1);
-  const bool is_long_enough_now = look_ && look_->resolution == Resolution::too_short && seconds_ >= shortest_s;
-  if (pairs() >= next_look_ || is_long_enough_now) look();
+  const auto passes = [this](double mark) { return look_ && looked_at_s_ < mark && seconds_ >= mark; };
+  if (pairs() >= next_look_ || passes(shortest_s) || passes(whole_s)) look();
 }
 
 double PairedSequence::ratio() const { return pairs() == 0 ? 1 : std::exp(series_.sum_y() / static_cast<double>(pairs())); }
@@ -48,10 +65,13 @@ void PairedSequence::look() {
   std::vector<double> batches = series_.batch_ratios();
   const auto n = static_cast<double>(pairs());
   spread_ = careful_error(batches, confidence_) * std::sqrt(n);
-  const double half = half_width(n);
-  const Resolution resolution = seconds_ < shortest_s                        ? Resolution::too_short
-                                : unbiased_correlation(batches) >= too_alike ? Resolution::wandering
-                                                                             : Resolution::resolved;
+  looked_at_s_ = seconds_;
+  const bool wanders = unbiased_correlation(batches) >= too_alike;
+  const auto [least, most] = std::minmax_element(batches.begin(), batches.end());
+  const double range = wanders ? *most - *least : 0;
+  const double half = half_width(n) + state_allowance(seconds_) + 2 * range;
+  const bool matters = range > std::log1p(margin_) && half >= std::abs(std::log(ratio()));
+  const Resolution resolution = seconds_ < shortest_s ? Resolution::too_short : matters ? Resolution::wandering : Resolution::resolved;
   for (double& batch : batches) batch = std::exp(batch);
   look_ = Look{pairs(), ratio(), {ratio() * std::exp(-half), ratio() * std::exp(half)}, find_shape(batches, margin_).shape, resolution};
 }
@@ -70,28 +90,25 @@ Difference PairedSequence::decision() const {
   return interval.low > 1 ? Difference::more : interval.high < 1 ? Difference::less : Difference::unknown;
 }
 
-bool PairedSequence::settled() const {
-  if (decision() == Difference::unknown) return false;
-  return std::log(look_->interval.high / look_->interval.low) / 2 <= std::log1p(margin_);
-}
-
 int64_t PairedSequence::pairs_needed() const {
-  if (!look_ || settled() || look_->resolution == Resolution::wandering) return 0;
-  const auto of_time = static_cast<int64_t>(std::ceil((shortest_s - seconds_) / (seconds_ / static_cast<double>(pairs()))));
+  if (!look_ || decision() != Difference::unknown || look_->resolution == Resolution::wandering) return 0;
   const double within = std::log1p(margin_), found = std::abs(std::log(look_->ratio));
-  const double wanted = std::min(within, std::max(found, within - found));
-  const auto narrow = [&](int64_t n) { return half_width(static_cast<double>(n)) <= wanted; };
-  if (narrow(pairs())) return std::max<int64_t>(0, of_time);
+  const double wanted = std::max(found, within - found);
+  const double pair_s = seconds_ / static_cast<double>(pairs());
+  const auto decides = [&](int64_t n) {
+    const double of_pairs = static_cast<double>(n), seconds = of_pairs * pair_s;
+    return seconds >= shortest_s && half_width(of_pairs) + state_allowance(seconds) < wanted;
+  };
   int64_t low = pairs(), high = most_pairs;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (narrow(middle)) {
+    if (decides(middle)) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
-  return std::max(low - pairs(), of_time);
+  return low - pairs();
 }
 
 }  // namespace deepgap

@@ -10,10 +10,12 @@
 //  - looks are a tenth apart;
 //  - no decision while the ratio itself moves: a trend, a step or two levels that take turns (stationarity.h);
 //  - nor while batches still resemble each other so much that what moves them is not over within them (`wandering`): of so few
-//    independent stretches no variance can be told;
-//  - nor before 100 s of turns (`too_short`). A state of the machine or of a contender that lasts for T seconds on average looks like a
-//    difference where a duel falls into one: of t seconds a share exp(-t / T) sees nothing else, and no method can know. 100 s hold that
-//    below 2 % up to T = 25 s.
+//    independent stretches no variance can be told. The interval is then wider by twice the range of all batches, and is stated where it
+//    leaves out 1 even so, or where that range is within the margin;
+//  - before 100 s of turns the interval is wider by what a state of the machine or of a contender could still look like (see
+//    state_allowance). A state that lasts for T seconds on average looks like a difference where a duel falls into one: of t seconds a
+//    share exp(-t / T) sees nothing else, and no method can know. 100 s hold that below 2 % up to T = 25 s. Sooner only a difference counts
+//    that no such state makes: twice the speed after 5 s, a fifth after 20 s, a twentieth after a minute.
 // bench/coverage counts how often what is stated leaves the truth out, and what is not reached. Constant memory.
 #pragma once
 
@@ -30,14 +32,19 @@ namespace deepgap {
 // Whether a series of pairs is long enough for an interval to be stated.
 enum class Resolution {
   resolved,
-  too_short,  // a state that lasts as long as the duel would look like a difference
-  wandering   // neighbouring batches still resemble each other
+  too_short,  // too few seconds for any difference to count
+  wandering   // neighbouring batches still resemble each other, and move by as much as is to be seen
 };
+
+// By what factor, as a logarithm, a state of the machine that outlasts so many seconds of turns could make two equal contenders differ. 0
+// from 100 s on.
+double state_allowance(double seconds);
 
 class PairedSequence {
  public:
-  static constexpr int64_t first_look = 64;
-  static constexpr double shortest_s = 100;  // of turns, before an interval is stated
+  static constexpr int64_t first_look = 8;
+  static constexpr double shortest_s = 5;  // of turns, before an interval is stated
+  static constexpr double whole_s = 100;   // of turns, from which no state of the machine is allowed for
 
   // `margin`: above 0, a difference within it is none.
   explicit PairedSequence(double margin, double confidence = default_confidence) : margin_(margin), confidence_(confidence) {}
@@ -65,9 +72,7 @@ class PairedSequence {
 
   // same: the interval lies within a factor of 1 + margin of 1; else more or less: it leaves out 1. unknown while none is stated.
   Difference decision() const;
-  // Decided, and a difference known to within the margin.
-  bool settled() const;
-  // How many pairs more it will take to settle it with the scatter and the ratio seen; 0: none, or not known, as of one that wanders.
+  // How many pairs more it will take to decide it with the scatter and the ratio seen; 0: none, or not known, as of one that wanders.
   int64_t pairs_needed() const;
 
  private:
@@ -77,7 +82,8 @@ class PairedSequence {
   double margin_, confidence_;
   RatioSeries series_;  // of logarithms
   double seconds_ = 0;
-  double spread_ = 0;  // of one pair, as if pairs were independent, at the last look
+  double spread_ = 0;       // of one pair, as if pairs were independent, at the last look
+  double looked_at_s_ = 0;  // seconds_ then
   std::optional<Look> look_;
   int64_t next_look_ = first_look;
 };

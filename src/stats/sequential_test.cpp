@@ -66,15 +66,46 @@ TEST(Sequential, WhatWandersIsNotResolved) {
   EXPECT_EQ(sequence.pairs_needed(), 0) << "nobody knows";
 }
 
-TEST(Sequential, NothingIsStatedBeforeAHundredSeconds) {
+// Seconds of turns until it is decided; 1e9: not within 150 s.
+double seconds_to_decide(double truth, double scatter, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal(0, scatter);
   PairedSequence sequence(0.02);
-  for (int i = 0; i < 399; ++i) sequence.add(1.5, 1, round_s);
+  while (sequence.decision() == Difference::unknown && sequence.seconds() < 150) sequence.add(truth * std::exp(normal(random)), 1, round_s);
+  return sequence.decision() == Difference::unknown ? 1e9 : sequence.seconds();
+}
+
+TEST(Sequential, TheLargerTheDifferenceTheSooner) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_LE(seconds_to_decide(2, 0.03, seed), 7) << seed;
+    EXPECT_LE(seconds_to_decide(1.2, 0.03, seed), 25) << seed;
+    EXPECT_LE(seconds_to_decide(1.05, 0.03, seed), 101) << seed;
+    EXPECT_LE(seconds_to_decide(1.02, 0.03, seed), 110) << seed;
+    EXPECT_GE(seconds_to_decide(1.05, 0.0001, seed), 40) << "a state of the machine could be that large for so long";
+  }
+}
+
+TEST(Sequential, NothingIsStatedWithinSeconds) {
+  PairedSequence sequence(0.02);
+  for (int i = 0; i < 19; ++i) sequence.add(3, 1, round_s);
   EXPECT_EQ(sequence.last_look()->resolution, Resolution::too_short);
   EXPECT_EQ(sequence.decision(), Difference::unknown);
-  EXPECT_GT(sequence.pairs_needed(), 0);
-  sequence.add(1.5, 1, round_s);
-  EXPECT_EQ(sequence.last_look()->pairs, 400) << "looked at as soon as it is long enough";
+  EXPECT_EQ(sequence.pairs_needed(), 1);
+  sequence.add(3, 1, round_s);
+  EXPECT_EQ(sequence.last_look()->pairs, 20) << "looked at as soon as it is long enough";
   EXPECT_EQ(sequence.decision(), Difference::more);
+}
+
+TEST(Sequential, WhatAStateCouldDoShrinksWithTime) {
+  double before = 1;
+  for (double seconds = 1; seconds <= 110; seconds += 0.5) {
+    EXPECT_LE(state_allowance(seconds), before);
+    before = state_allowance(seconds);
+  }
+  EXPECT_LT(state_allowance(5), std::log(2));
+  EXPECT_LT(state_allowance(20), std::log(1.2));
+  EXPECT_LT(state_allowance(60), std::log(1.09));
+  EXPECT_EQ(state_allowance(100), 0);
 }
 
 TEST(Sequential, DecidesAndSaysHowMuchMore) {
@@ -89,25 +120,14 @@ TEST(Sequential, DecidesAndSaysHowMuchMore) {
     same.add(std::exp(0.1 * normal(random)), 1, round_s);
     if (i == 410) promised = same.pairs() + same.pairs_needed();
     if (promised > 0 && same.pairs() == promised * 3 / 2) {
-      EXPECT_TRUE(same.settled());
+      EXPECT_NE(same.decision(), Difference::unknown);
       EXPECT_EQ(same.pairs_needed(), 0);
     }
   }
   EXPECT_GT(promised, 411);
   EXPECT_EQ(faster.decision(), Difference::more);
-  EXPECT_TRUE(faster.settled());
   EXPECT_NEAR(faster.ratio(), 1.07, 0.01);
   EXPECT_EQ(same.decision(), Difference::same);
-}
-
-TEST(Sequential, ADifferenceIsSettledOnceItIsKnownToTheMargin) {
-  std::mt19937_64 random(5);
-  std::normal_distribution<double> normal;
-  PairedSequence twice(0.01);
-  while (twice.decision() == Difference::unknown) twice.add(2 * std::exp(0.1 * normal(random)), 1, round_s);
-  EXPECT_EQ(twice.decision(), Difference::more);
-  EXPECT_FALSE(twice.settled());
-  EXPECT_GT(twice.pairs_needed(), 100);
 }
 
 TEST(Sequential, ARatioThatMovesIsNotDecided) {

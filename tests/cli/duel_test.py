@@ -31,7 +31,7 @@ class DuelCase(StoreCase):
 
 class DuelTest(DuelCase):
     def test_says_by_how_much(self):
-        result = self.run_deepgap(*latencies("10.7ms", "10ms"), "--json")
+        result = self.run_deepgap(*latencies("10.7ms", "10ms"), "--min-duration", "100s", "--json")
         [other] = self.contenders(result)
         self.assertEqual(other["verdict"], "faster")
         self.assertTrue(other["low"] < 1.07 < other["high"], other)
@@ -44,6 +44,12 @@ class DuelTest(DuelCase):
         self.assertIsNone(rows[0]["duel_ratio"])
         self.assertAlmostEqual(rows[1]["duel_ratio"], other["ratio"])
         self.assertIsNone(rows[0].get("power_w"), "a turn is too short for what is told of a whole window")
+
+    def test_the_larger_the_difference_the_sooner_it_ends(self):
+        [clear] = self.contenders(self.run_deepgap(*latencies("20ms", "10ms"), "--json"))
+        self.assertEqual(clear["verdict"], "faster")
+        self.assertTrue(1 < clear["low"] < 2 < clear["high"], clear)
+        self.assertLess(clear["pairs"], 50, "some 0.2 s each")
 
     def test_says_the_same(self):
         self.flags = [*TINY, "--axis", "null.latency=5ms", "--axis", "null.clock=virtual", "--axis", "null.distribution=normal"]
@@ -101,7 +107,7 @@ class DuelTest(DuelCase):
         self.assertEqual(len(self.rows()), 6)
 
     def test_compare_reads_a_duel(self):
-        self.assertEqual(self.run_deepgap(*latencies("10.7ms", "10ms")).returncode, 0)
+        self.assertEqual(self.run_deepgap(*latencies("10.7ms", "10ms"), "--min-duration", "100s").returncode, 0)
         done = subprocess.run([PROGRAM, "compare", self.store, "--a", "null.latency=10.7ms", "--b", "null.latency=10ms", "--json"],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -156,6 +162,7 @@ class AnyPaceTest(DuelCase):
                              (["--duel", "batch", "--batch", "1,2", "--scenario", "server", "--rate", "5"], "batch or single-stream, not server"),
                              (["--duel", "batch", "--batch", "1,2", "-n", "20"], "--duel ends when the difference is clear"),
                              (["--duel", "batch", "--batch", "1,2", "--interval", "0.5%"], "--duel ends when the difference is clear"),
+                             (["--duel", "batch", "--batch", "1,2", "--energy"], "leave out --energy or --duel"),
                              (["--duel", "batch", "--batch", "1,2", "--processes", "2"], "one process"),
                              (["--duel", "batch", "--batch", "1,2", "--margin", "2"], "--margin"), (["--margin", "2%"], "add --duel"),
                              (["--duel", "batch", "--batch", "1,2", "--tenant", "seed=1", "--tenant", "seed=2"], "leave out one of them"),

@@ -5,7 +5,7 @@ option(DEEPGAP_JOINED "Compile up to eight sources at a time" OFF)
 # Functions for several instruction sets: one file may hold one set.
 set(DEEPGAP_ALONE
   ceilings/amx_kernels.cpp ceilings/fp32_kernels.cpp ceilings/half_kernels.cpp ceilings/int8_kernels.cpp ceilings/measure_ceilings.cpp
-  engine/cpu/attention_f32.cpp)
+  engine/cpu/attention_f32.cpp engine/decoder/kernels_avx2.cpp engine/decoder/kernels_vnni.cpp engine/decoder/kernels_plain.cpp)
 
 # Sources define small functions of their own as they like, so who may be joined is read from them (tools/join_groups.py) whenever the build is
 # configured. MOST: sources at a time, 8 where nothing is said; less where what they include is so much that memory would be short.

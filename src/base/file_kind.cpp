@@ -50,7 +50,7 @@ constexpr std::array kinds{
     Kind{4, "ET12"sv, "is a model of ExecuTorch: torch.onnx.export writes the network as ONNX"},
     Kind{4, "ORTM"sv, "is in the ORT format of ONNX Runtime: give the ONNX file that it was made from"},
     Kind{4, "TFL3"sv, "is a TensorFlow Lite model: 'python -m tf2onnx.convert --tflite FILE --output model.onnx' writes it as ONNX"},
-    Kind{0, "GGUF"sv, "is a GGUF file of weights: export the network as ONNX"},
+    Kind{0, "GGUF"sv, "is a GGUF file, which holds a network with its weights: give it as the model, with --task generate"},
     Kind{0, "\x89HDF\r\n"sv, "is an HDF5 file, such as Keras writes: tf2onnx writes the network as ONNX"},
     Kind{0, "\x93NUMPY"sv, "is a NumPy array, not a network: give it as a dataset"},
     Kind{0, "ftrt"sv, "is a TensorRT engine: give the ONNX file that it was built from"},
@@ -111,7 +111,7 @@ std::string other_framework(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
   for (const char* torch : {".pt", ".pth", ".pt2"})
     if (ending == torch) return by_torch;
-  for (const char* other : {".pb", ".tflite", ".h5", ".keras", ".xml", ".engine", ".plan", ".trt", ".safetensors", ".gguf", ".ort"})
+  for (const char* other : {".pb", ".tflite", ".h5", ".keras", ".xml", ".engine", ".plan", ".trt", ".safetensors", ".ort"})
     if (ending == other) return by_exporter;
   return "";
 }

@@ -1,5 +1,6 @@
 // What a Graph costs, from its shapes alone.
 #include "model/checked.h"
+#include "model/decoder/decoder.h"
 #include "model/einsum.h"
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
@@ -167,6 +168,10 @@ bool may_be_weight(const Tensor& tensor) {
 
 void count_weights(const Graph& graph, GraphSummary& summary) {
   for (const auto& [id, tensor] : graph.constants) summary.weight_bytes += static_cast<int64_t>(stored_bytes(tensor));
+  if (is_decoder(graph)) {  // whose weights may be blocks of several numbers
+    for (const auto& [name, weight] : decoder_of(graph).weights) summary.parameters += weight.rows * weight.columns;
+    return;
+  }
   for (const ValueId id : parameter_constants(graph)) summary.parameters += element_count(graph.constants.at(id).shape);
 }
 
@@ -241,6 +246,7 @@ namespace {
 
 void count_work(const Graph& graph, GraphSummary& summary) {
   summary.macs_per_item = summary.flop_per_item = summary.bytes_per_item = -1;
+  if (is_decoder(graph)) return;  // a prompt and its answer may have any length
   const auto counts = item_counts(graph);
   if (!counts) return;
   NodeCount total;

@@ -6,6 +6,8 @@
 #include "base/words.h"
 #include "model/content_check.h"
 #include "model/control_flow.h"
+#include "model/decoder/decoder.h"
+#include "model/decoder/gguf_decoder.h"
 #include "model/graph_tools.h"
 #include "model/model_of.h"
 #include "model/onnx_reader.h"
@@ -101,9 +103,13 @@ Graph onnx_graph(const std::string& path) {
   }
 }
 
+bool is_gguf(const std::string& name) { return name.ends_with(".gguf") || is_gguf_file(name); }
+
 Graph file_graph(const ModelRequest& request) {
   if (request.weights != "onnx" && request.weights != "seeded")
-    throw Error(ErrorKind::usage, fmt::format("weights '{}': an ONNX file brings its own, leave --weights out", request.weights));
+    throw Error(ErrorKind::usage, fmt::format("weights '{}': {} file brings its own, leave --weights out", request.weights,
+                                              is_gguf(request.name) ? "a GGUF" : "an ONNX"));
+  if (is_gguf(request.name)) return read_gguf_decoder(request.name);
   Graph graph = onnx_graph(request.name);
   naming(request.name, [&] {
     check_scaling(graph);
@@ -204,7 +210,7 @@ void require_sizes(const Graph& graph, const std::string& name) {
 
 bool is_model_file(const std::string& name) {
   std::error_code error;
-  return name.find('/') != std::string::npos || name.ends_with(".onnx") || fs::is_regular_file(name, error);
+  return name.find('/') != std::string::npos || name.ends_with(".onnx") || name.ends_with(".gguf") || fs::is_regular_file(name, error);
 }
 
 std::string default_data_dir() {
@@ -235,7 +241,9 @@ std::shared_ptr<const Model> open_model(const ModelRequest& request) {
   }
   require_sizes(graph, request.name);
   if (!is_file) return std::make_shared<const LoadedModel>(request.name, "", std::move(graph));
-  return std::make_shared<const LoadedModel>(request.name, request.name, std::move(graph), read_onnx_domains(request.name));
+  DomainVersions domains;
+  if (!is_decoder(graph)) domains = read_onnx_domains(request.name);
+  return std::make_shared<const LoadedModel>(request.name, request.name, std::move(graph), domains);
 }
 
 std::shared_ptr<const Model> model_of(const std::string& name, Graph graph) {
@@ -276,12 +284,13 @@ ModelOutline outline_model(const ModelRequest& request) {
   const Graph graph = without_costly_weights(request);
   ModelOutline outline{summarize(graph), steering_inputs(graph), open_sizes_of(graph, request.name), nullptr};
   outline.summary.name = request.name;
-  if (is_model_file(request.name)) outline.shapes = shapes_of(graph);
+  if (is_model_file(request.name) && !is_decoder(graph)) outline.shapes = shapes_of(graph);
   return outline;
 }
 
 ModelOutline outline_of(const Model& model) {
-  return {model.summary(), steering_inputs(model.graph()), "", model.file().empty() ? nullptr : shapes_of(model.graph())};
+  return {model.summary(), steering_inputs(model.graph()), "",
+          model.file().empty() || is_decoder(model.graph()) ? nullptr : shapes_of(model.graph())};
 }
 
 std::string why_not_batch(const ModelOutline& outline, int64_t batch) {

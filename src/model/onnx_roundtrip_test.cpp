@@ -1,4 +1,5 @@
 // What the writer writes, the reader reads.
+#include "model/decoder/decoder.h"
 #include "model/graph_tools.h"
 #include "model/onnx_metadata.h"
 #include "model/onnx_reader.h"
@@ -27,6 +28,8 @@ Graph filled(const std::string& name) {
 
 TEST(OnnxRoundTrip, EveryZooNetworkComesBackTheSame) {
   for (const std::string& name : zoo_names()) {
+    ZooOptions none;
+    if (is_decoder(find_zoo_model(name, none)->build(none))) continue;  // no network of ONNX operators
     const Graph graph = filled(name + ":width=0.25");
     const std::string file = write_onnx(graph);
     const Graph read = parse_onnx(std::as_bytes(std::span(file)), name, "");

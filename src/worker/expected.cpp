@@ -12,6 +12,7 @@
 namespace deepgap {
 
 Expected expected_of(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs) {
+  if (generates(order.point)) return {{}, "not checked: answers of task generate have no reference", false, {}};
   if (!prepared.computes) return {{}, fmt::format("not needed: {} computes nothing", order.point.backend), false, {}};
   if (!order.check) return {{}, "off", true, {}};
   if (is_remote(order.point.placement) && option_of(order.point, "reference").empty())

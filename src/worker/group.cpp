@@ -92,7 +92,7 @@ LoadedModelKey loaded_model_key(const Point& point) {
 }
 
 bool needs_quantizing(const Point& point, bool computes, const GraphSummary& summary) {
-  if (!computes || trains(point) || is_remote(point.placement)) return false;
+  if (!computes || trains(point) || generates(point) || is_remote(point.placement)) return false;
   return point.precision == Precision::int8 && !has_quantization(summary);
 }
 

@@ -328,7 +328,7 @@ void Measurement::keep(const Group::Inputs& inputs) {
 
 // So that nobody wonders at a batch that the file has not.
 void Measurement::note_zero_sizes() {
-  if (is_remote(order_.point.placement) || !is_model_file(order_.point.model)) return;
+  if (is_remote(order_.point.placement) || generates(order_.point) || !is_model_file(order_.point.model)) return;
   const std::vector<std::string> zeros = read_onnx_zero_sizes(order_.point.model);
   if (!zeros.empty()) record_.facts[zero_sizes_fact] = printable(fmt::format("{}: 0 in the file, read as open", join(zeros, ", ")));
 }

@@ -63,7 +63,7 @@ void require_equal_steps(const WorkOrder& order) {
 Preparation prepare(const WorkOrder& order, const Backend& backend) {
   require_equal_steps(order);
   auto scenario = scenario_of(order.point);
-  Preparation prepared{options_of(order, backend, scenario->options()), {}, nullptr, backend.computes()};
+  Preparation prepared{options_of(order, backend, scenario->options()), {}, nullptr, backend.computes() && !generates(order.point)};
   scenario->parse(prepared.options.scenario);
   prepared.stopping = window_settings(*scenario, order.stopping);
   prepared.drive = make_scenario_drive(std::move(scenario), prepared.options, prepared.stopping);

@@ -1,6 +1,7 @@
 // fuzz_corpus FOLDER: writes the files that fuzzing begins with where they are made rather than kept: an ONNX file for every operator case
-// of the conformance suite, blocks and frames.
+// of the conformance suite, a GGUF file, blocks and frames.
 #include "../conformance/operator_cases.h"
+#include "model/gguf/gguf_test_file.h"
 #include "model/onnx_writer.h"
 #include "record/example_record.h"
 #include "record/record_json.h"
@@ -45,6 +46,14 @@ void write_records(const std::filesystem::path& folder) {
   }
 }
 
+void write_gguf(const std::filesystem::path& folder) {
+  testing::GgufWriter file = testing::tiny_llama();
+  write(folder, "plain", '\0' + file.content());
+  file.text("tokenizer.ggml.model", "gpt2").text("tokenizer.ggml.pre", "smollm").number("tokenizer.ggml.eos_token_id", 1);
+  file.texts("tokenizer.ggml.tokens", {"a", "b", "ab"}).texts("tokenizer.ggml.merges", {"a b"});
+  write(folder, "with_tokenizer", '\0' + file.content());
+}
+
 }  // namespace
 }  // namespace deepgap
 
@@ -53,5 +62,6 @@ int main(int count, char** arguments) {
   const std::filesystem::path folder = arguments[1];
   deepgap::write_operators(folder / "onnx");
   deepgap::write_records(folder);
+  deepgap::write_gguf(folder / "gguf");
   return 0;
 }

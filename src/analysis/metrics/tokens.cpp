@@ -133,6 +133,45 @@ std::optional<Estimate> cached_tokens(const Record& record) {
   return Estimate{sum, {}, {}, static_cast<int64_t>(values.size())};
 }
 
+std::optional<double> fact_number(const Record& record, const std::string& name) {
+  const auto found = record.facts.find(name);
+  if (found == record.facts.end()) return std::nullopt;
+  if (const auto* real = std::get_if<double>(&found->second)) return *real;
+  if (const auto* whole = std::get_if<int64_t>(&found->second)) return static_cast<double>(*whole);
+  return std::nullopt;
+}
+
+// Of an engine in the process: tokens of the steps that did nothing else, over the time of these steps (llama-bench's pp and tg). The
+// interval is that of the time per token of single requests, to which it is proportional.
+std::optional<Estimate> engine_rate(const Record& record, const std::string& part, const std::optional<Estimate>& time) {
+  const auto tokens = fact_number(record, "session." + part + ".tokens"), ms = fact_number(record, "session." + part + ".ms");
+  if (record.outcome != Outcome::ok || !tokens || !ms || *tokens <= 0 || *ms <= 0) return std::nullopt;
+  Estimate rate{1e3 * *tokens / *ms, {}, {}, static_cast<int64_t>(*tokens)};
+  if (!time || !time->low || !time->high || *time->low <= 0) return rate;
+  rate.low = rate.value * time->value / *time->high;
+  rate.high = rate.value * time->value / *time->low;
+  return rate;
+}
+
+// Time to the first token, for each token of the prompt.
+std::optional<double> ttft_per_token(const TokenStream& stream) {
+  const auto ttft = stream.ttft_ms();
+  if (!ttft || stream.counts.input <= 0) return std::nullopt;
+  return *ttft / static_cast<double>(stream.counts.input);
+}
+
+std::optional<Estimate> prefill_rate(const Record& record) {
+  return engine_rate(record, "prefill", mean_of(each(streams_of(record), ttft_per_token)));
+}
+std::optional<Estimate> decode_rate(const Record& record) {
+  return engine_rate(record, "decode", mean_of(each(streams_of(record), [](const TokenStream& s) { return s.tpot_ms(); })));
+}
+std::optional<Estimate> kv_cache_bytes(const Record& record) {
+  const auto bytes = fact_number(record, "session.kv_cache_bytes");
+  if (record.outcome != Outcome::ok || !bytes) return std::nullopt;
+  return Estimate{*bytes, {}, {}, 1};
+}
+
 // Tokens that came together with others, of those whose time between tokens counts.
 std::optional<Estimate> split_share(const Record& record) {
   int64_t together = 0, all = 0;
@@ -192,6 +231,12 @@ const bool registered =
          [](const Record& record) { return rate_of(record, counted(&TokenCounts::input)); }},
         {"output_tokens_per_s_per_user", "1/s", Better::higher,
          "generation: tokens a second that one request gets once it has begun: 1000 / tpot_ms", per_user},
+        {"prefill_tokens_per_s", "1/s", Better::higher,
+         "generation in the process: tokens of prompts computed a second, in steps that compute prompts alone", prefill_rate},
+        {"decode_tokens_per_s", "1/s", Better::higher,
+         "generation in the process: tokens generated a second, of all requests together, in steps that compute answers alone",
+         decode_rate},
+        {"kv_cache_bytes", "bytes", Better::lower, "generation in the process: memory of the cache of keys and values", kv_cache_bytes},
         {"goodput", "1/s", Better::higher, "generation: finished requests a second that held the limits of all bounds (--bound)",
          [](const Record& record) { return goodput(record, false); }},
         {"goodput_share", "1", Better::higher, "generation: share of the finished requests that held the limits of all bounds (--bound)",

@@ -2,12 +2,14 @@
 
 #include "backends/common/host.h"
 #include "backends/common/quantized_file.h"
+#include "backends/native/generate_session.h"
 #include "backends/native/gpu_session.h"
 #include "backends/native/native_options.h"
 #include "backends/native/native_session.h"
 #include "engine/cpu/isa.h"
 #include "engine/cpu/operators.h"
 #include "engine/gpu/operators.h"
+#include "model/decoder/decoder.h"
 
 #include <fmt/core.h>
 
@@ -36,11 +38,14 @@ std::string precision_refusal(Precision precision, const GraphSummary& graph) {
   return {};
 }
 
+bool generates(const EngineRequest& request) { return request.task == "generate"; }
+
 bool is_gpu(const std::vector<DeviceId>& devices) { return devices.size() == 1 && devices[0].kind == "cuda"; }
 
 // Why not, as far as one need not know the Model's operators; empty when it can.
 std::string request_refusal(const EngineRequest& request, const NativeOptions& options, const GraphSummary& graph) {
   const std::vector<DeviceId>& devices = request.placement.devices;
+  if (is_decoder(graph)) return "native: a decoder generates tokens: add --task generate";
   if (request.placement.processes != 1 || devices.size() != 1) return "native runs in one process on one device";
   if (is_gpu(devices)) {
     if (request.samples_change && request.inputs != InputPlace::host)
@@ -81,17 +86,22 @@ std::vector<DeviceInfo> NativeBackend::devices() const {
 std::vector<OptionInfo> NativeBackend::options() const { return native_options().infos(); }
 
 Support NativeBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
-  std::string reason = request_refusal(request, native_options().parse(request.options), graph);
+  const NativeOptions native = native_options().parse(request.options);
+  require_sampling(native);
+  std::string reason = generates(request) ? generate_refusal(request, native, graph) : request_refusal(request, native, graph);
+  if (generates(request)) return {reason.empty(), reason};
   if (reason.empty()) reason = operator_refusal(graph, is_gpu(request.placement.devices));
   return {reason.empty(), reason};
 }
 
 std::unique_ptr<Session> NativeBackend::load(const Model& model, const LoadOptions& options) {
   const NativeOptions native = native_options().parse(options.options);
-  const std::string reason = request_refusal(options, native, model.summary());
+  const std::string reason =
+      generates(options) ? generate_refusal(options, native, model.summary()) : request_refusal(options, native, model.summary());
   if (!reason.empty()) throw Error(ErrorKind::refused, reason);
   on_gpu_ = is_gpu(options.placement.devices);
   asks_libraries_ = native.asks_libraries();
+  if (generates(options)) return make_generate_session(model, options, native);
   if (on_gpu_) return make_gpu_session(model, options, native);
   return make_native_session(model, options, native);
 }

@@ -1,9 +1,49 @@
 #include "backends/native/native_options.h"
 
+#include "base/messages.h"
+#include "base/text.h"
 #include "engine/cpu/isa.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
 
 namespace deepgap {
 namespace {
+
+double number_between(const std::string& name, const std::string& value, double least, double most) {
+  const auto number = parse_double(value);
+  if (number && *number >= least && *number <= most) return *number;
+  throw Error(ErrorKind::usage, invalid_value(value, "native: " + name, fmt::format("a number from {} to {}", least, most)));
+}
+
+int64_t whole_number(const std::string& name, const std::string& value) {
+  const auto number = parse_int(value);
+  if (number && *number >= 0) return *number;
+  throw Error(ErrorKind::usage, invalid_value(value, "native: " + name, "a whole number of 0 or more"));
+}
+
+void add_generation(OptionTable<NativeOptions>& table) {
+  table.row({"temperature", "generation: 0: the likeliest token is taken (greedy); above: tokens are drawn", "0"},
+            [](NativeOptions& options, const std::string& value) {
+              options.sampling.temperature = number_between("temperature", value, 0, 100);
+            });
+  table.row({"top_k", "generation: tokens are drawn from so many of the likeliest; 0: from all", "0"},
+            [](NativeOptions& options, const std::string& value) { options.sampling.top_k = whole_number("top_k", value); });
+  table.row({"top_p", "generation: tokens are drawn from the likeliest that together have this probability", "1"},
+            [](NativeOptions& options, const std::string& value) { options.sampling.top_p = number_between("top_p", value, 0, 1); });
+  table.row({"sampling_seed", "generation: seed of the drawing; needs a temperature above 0", "1"},
+            [](NativeOptions& options, const std::string& value) {
+              options.sampling.seed = static_cast<uint64_t>(whole_number("sampling_seed", value));
+              options.sampling_seed_given = true;
+            });
+  table.choice<bool>("tokenizer", "generation: file: that of the GGUF file; words: each word is a token, with a made-up id",
+                     &NativeOptions::made_up_tokens, {{"file", false}, {"words", true}});
+  table.on_off("ignore_end", "generation: whether answers go on after the end of text, so that they are as long as --output-tokens says",
+               &NativeOptions::ignore_end);
+  table.row({"answers", "generation: file that gets the tokens and the text of the first 1000 answers, a JSON object a line", ""},
+            [](NativeOptions& options, const std::string& value) { options.answers = value; });
+}
 
 OptionTable<NativeOptions> make_table() {
   constexpr int64_t most_streams = 1024, most_samples = int64_t{1} << 30;
@@ -33,10 +73,19 @@ OptionTable<NativeOptions> make_table() {
   table.choice<bool>("attention",
                      "on cuda: which kernel: wgmma: that of sm_90 for heads of 64 and 128, elsewhere as mma; mma: the one for every chip",
                      &NativeOptions::hopper_attention, {{"mma", false}, {"wgmma", true}});
+  add_generation(table);
   return table;
 }
 
 }  // namespace
+
+void require_sampling(const NativeOptions& options) {
+  if (!options.sampling.greedy()) return;
+  if (options.sampling_seed_given || options.sampling.top_k > 0 || options.sampling.top_p < 1)
+    throw Error(ErrorKind::usage,
+                "native: sampling_seed, top_k and top_p do nothing at temperature 0, which takes the likeliest token: give a "
+                "temperature above 0, or leave them out");
+}
 
 const OptionTable<NativeOptions>& native_options() {
   static const OptionTable<NativeOptions> table = make_table();

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "backends/common/option_table.h"
+#include "engine/decoder/sampler.h"
 #include "engine/gpu/tuner.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace deepgap {
@@ -19,11 +21,19 @@ struct NativeOptions {
   bool libraries = true;
   bool cuda_graph = true;
   bool hopper_attention = true;
+  // Of task generate.
+  SamplingSettings sampling;
+  bool sampling_seed_given = false;
+  bool made_up_tokens = false;  // of words, instead of the file's tokenizer
+  bool ignore_end = true;       // answers are as long as asked for
+  std::string answers;          // file that they are written to; empty: none
 
   // Whether a load may ask NVIDIA's libraries for kernels.
   bool asks_libraries() const { return libraries && tuning != gpu::Tuning::off; }
 };
 
 const OptionTable<NativeOptions>& native_options();
+// Throws Error{usage} for settings of drawing where nothing is drawn.
+void require_sampling(const NativeOptions& options);
 
 }  // namespace deepgap

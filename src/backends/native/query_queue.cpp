@@ -24,6 +24,11 @@ std::optional<int> QueryQueue::take() {
   return pop();
 }
 
+std::optional<int> QueryQueue::take_if_any() {
+  const std::lock_guard lock(mutex_);
+  return pop();
+}
+
 void QueryQueue::finished() {
   const std::lock_guard lock(mutex_);
   if (--unfinished_ == 0) idle_.notify_all();

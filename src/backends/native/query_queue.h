@@ -18,6 +18,7 @@ class QueryQueue {
   // The longest waiting query; waits for one. nullopt: the queue was closed, and nothing waits any more. finished() must follow when the
   // query was delivered.
   std::optional<int> take();
+  std::optional<int> take_if_any();  // the same without waiting: nullopt: nothing waits
   void finished();
   // Hands what waits to `give_up`, which delivers it, instead of to a stream.
   void withdraw(const std::function<void(int slot)>& give_up);

@@ -133,6 +133,8 @@ bool multiplies_integers_exactly() {
 
 bool computes_bf16() { return uses_avx512(); }
 
+bool uses_avx2() { return uses(dnnl::cpu_isa::avx2) && has_avx2(); }
+bool uses_vnni() { return uses(dnnl::cpu_isa::avx512_core_vnni) && has_vnni(); }
 bool uses_avx512() { return uses(dnnl::cpu_isa::avx512_core); }
 bool uses_amx() { return uses(dnnl::cpu_isa::avx512_core_amx) && has_amx(); }
 

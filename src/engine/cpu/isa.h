@@ -22,7 +22,9 @@ std::string isa_description();
 // Of the ISA in use, after limit_isa.
 bool multiplies_integers_exactly();  // VNNI: products of 8 bits are summed in 32 bits, not in 16
 bool computes_bf16();
+bool uses_avx2();
 bool uses_avx512();
+bool uses_vnni();
 bool uses_amx();  // for BF16
 
 }  // namespace deepgap

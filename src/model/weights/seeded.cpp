@@ -11,6 +11,7 @@
 // tokens shows. Their classifier is centred through Erf and Softmax, whose last bits are the C library's.
 #include "model/weights/seeded.h"
 
+#include "model/decoder/decoder.h"
 #include "model/eval/evaluator.h"
 #include "model/eval/parallel.h"
 #include "model/graph_tools.h"
@@ -175,7 +176,11 @@ void Seeding::fill_constant(ValueId id, const Use& use) {
   Tensor& tensor = graph_.constants[id];
   if (!use.node) return fill_with(tensor, 0.0f);  // nothing reads it
   const std::string& op = use.node->op;
-  if (op == "BatchNormalization") {
+  if (op == decoder_op && use.node->domain == decoder_domain) {
+    if (tensor.shape.size() > 1)
+      return fill_normal_with(tensor, 1 / std::sqrt(static_cast<float>(tensor.shape.back())), seed_, graph_.values[id].name);
+    fill_with(tensor, graph_.values[id].name.ends_with("norm.weight") ? 1.0f : 0.0f);
+  } else if (op == "BatchNormalization") {
     fill_with(tensor, use.input == 1 ? (branch_ends_.count(use.node) ? residual_gain : 1.0f) : use.input == 4 ? 1.0f : 0.0f);
     if (use.input >= 3) measured_.insert(id);
   } else if ((op == "Conv" || op == "Gemm" || op == "MatMul") && use.input < 2 && !tensor.shape.empty()) {

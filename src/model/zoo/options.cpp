@@ -71,6 +71,25 @@ TextOptions text_options(const std::string& model, const ZooOptions& options, co
   return result;
 }
 
+DecoderOptions decoder_options(const std::string& model, const ZooOptions& options, const DecoderOptions& preset) {
+  DecoderOptions result = preset;
+  for (const auto& [key, text] : options) {
+    if (key == "layers") {
+      result.layers = int_option(model, key, text, 1, 1024);
+    } else if (key == "vocabulary") {
+      result.vocabulary = int_option(model, key, text, 2, 1'000'000);
+    } else if (key == "type") {
+      const WeightFormat* format = find_weight_format(text);
+      if (format == nullptr || format->block > 32)
+        throw Error(ErrorKind::usage, fmt::format("model '{}': option type={}: expected f32, f16, bf16, q8_0, q4_0 or q4_1", model, text));
+      result.type = format->type;
+    } else {
+      throw Error(ErrorKind::usage, fmt::format("model '{}': {}", model, unknown_name("option", key, {"layers", "type", "vocabulary"})));
+    }
+  }
+  return result;
+}
+
 int64_t make_divisible(double value, int64_t divisor) {
   const auto rounded = static_cast<int64_t>(value + static_cast<double>(divisor) / 2) / divisor * divisor;
   const int64_t result = std::max(divisor, rounded);

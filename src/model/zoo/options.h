@@ -1,6 +1,7 @@
 // Reads the options of a zoo name such as "resnet50:width=0.5,classes=10". Used by the families; throws Error{usage}.
 #pragma once
 
+#include "model/gguf/weight_type.h"
 #include "model/zoo/zoo.h"
 
 #include <cstdint>
@@ -26,6 +27,14 @@ struct TextOptions {
   double dropout = -1;  // as of pictures
 };
 TextOptions text_options(const std::string& model, const ZooOptions& options, const TextOptions& preset, int64_t longest);
+
+// What decoders know: `layers`, `vocabulary`, and `type`, in which their matrices are held: f32, f16, bf16, q8_0, q4_0 or q4_1.
+struct DecoderOptions {
+  int64_t layers = 1;
+  int64_t vocabulary = 1;
+  WeightType type = WeightType::f32;
+};
+DecoderOptions decoder_options(const std::string& model, const ZooOptions& options, const DecoderOptions& preset);
 
 // `value` rounded to the nearest multiple of `divisor`, never more than 10 % below it: how width-changed networks are built.
 int64_t make_divisible(double value, int64_t divisor = 8);

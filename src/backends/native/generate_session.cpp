@@ -1,0 +1,363 @@
+#include "backends/native/generate_session.h"
+
+#include "backends/common/failure.h"
+#include "backends/native/answer_log.h"
+#include "backends/native/query_queue.h"
+#include "backends/native/staged_prompt.h"
+#include "engine/cpu/isa.h"
+#include "engine/cpu/team.h"
+#include "engine/decoder/decoder_runtime.h"
+#include "engine/decoder/sampler.h"
+#include "model/decoder/decoder.h"
+#include "model/decoder/tokenizer.h"
+
+#include <deepgap/error.h>
+#include <deepgap/generate.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+using Tokens = std::vector<int64_t>;
+
+std::unique_ptr<Tokenizer> tokenizer_for(const DecoderModel& model, const NativeOptions& native) {
+  if (native.made_up_tokens || model.tokenizer.model.empty()) return make_word_tokenizer(model.shape.vocabulary);
+  return make_file_tokenizer(model.tokenizer);
+}
+
+WeightType stored_type(const DecoderModel& model, Precision precision) {
+  return precision == Precision::bf16 ? WeightType::bf16 : model.stored_as;
+}
+
+class GenerateSession final : public Session {
+ public:
+  GenerateSession(const Model& model, const LoadOptions& options, const NativeOptions& native)
+      : name_(model.name()),
+        model_(decoder_of(model.graph())),
+        native_(native),
+        completion_(options.completion),
+        clock_(options.clock),
+        unique_seed_(options.generate.unique_seed),
+        threads_(options.threads),
+        queries_(static_cast<size_t>(std::max(options.slots, native.streams))),
+        tokenizer_(tokenizer_for(model_, native)),
+        answers_(native.answers),
+        queue_(static_cast<int>(queries_.size())) {
+    const TeamScope team(threads_, {});
+    runtime_.emplace(model_, decoder_kernels(), stored_type(model_, options.precision));
+    thread_.emplace([this] { serve(); });
+  }
+
+  ~GenerateSession() override {
+    GenerateSession::cancel();
+    queue_.close();
+  }
+
+  int slots() const override { return static_cast<int>(queries_.size()); }
+
+  void stage(std::span<const std::vector<TensorView>> samples) override {
+    drain();
+    prompts_.clear();
+    int64_t longest = 1;
+    for (const auto& sample : samples) {
+      StagedPrompt& prompt = prompts_.emplace_back(staged_prompt(sample, model_.tokenizer));
+      const Tokens tokens = tokenizer_->encode(prompt.text(unique_seed_, 0));
+      longest = std::max(longest, require_room(prompt, tokens));
+      if (!prompt.is_unique) prompt.tokens = tokens;
+    }
+    // Unique texts may take some tokens more or less.
+    constexpr int64_t reserve = 8;
+    const TeamScope team(threads_, {});
+    runtime_->make_cache(slots(), std::min(longest + reserve, model_.shape.context));
+  }
+
+  void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) override {
+    Query& query = queries_[static_cast<size_t>(slot)];
+    query.tag = tag;
+    query.sample = samples.front();
+    query.number = next_number_++;
+    query.enqueued = now();
+    queue_.push(slot);
+  }
+
+  std::span<const TensorView> outputs(int slot) const override {
+    const Query& query = queries_[static_cast<size_t>(slot)];
+    query.shape = {1, static_cast<int64_t>(query.answer.size())};
+    query.output = {DataType::i64, query.shape, reinterpret_cast<const std::byte*>(query.answer.data())};
+    return {&query.output, 1};
+  }
+
+  void drain() override { queue_.drain(); }
+  void cancel() override {
+    queue_.withdraw([this](int slot) { deliver({.tag = queries_[static_cast<size_t>(slot)].tag, .status = Status::cancelled}); });
+    drain();
+  }
+
+  MemoryUse memory() const override {
+    const int64_t bytes = runtime_->weight_bytes() + (runtime_->has_cache() ? runtime_->cache().bytes() : 0);
+    return {bytes, bytes, bytes};
+  }
+  PrecisionShares precision_shares() override { return runtime_->type_shares(); }
+
+  std::map<std::string, double> take_counts() override {
+    const std::lock_guard lock(mutex_);
+    answers_.write(*tokenizer_);
+    std::map<std::string, double> counts{{"kv_cache_bytes", runtime_->has_cache() ? static_cast<double>(runtime_->cache().bytes()) : 0},
+                                         {"weight_bytes", static_cast<double>(runtime_->weight_bytes())}};
+    const Work work = std::exchange(work_, {});
+    counts["prefill.tokens"] = static_cast<double>(work.prefill_tokens);
+    counts["prefill.ms"] = static_cast<double>(work.prefill) / 1e6;
+    counts["decode.tokens"] = static_cast<double>(work.decode_tokens);
+    counts["decode.ms"] = static_cast<double>(work.decode) / 1e6;
+    counts["decode.steps"] = static_cast<double>(work.decode_steps);
+    counts["mixed.steps"] = static_cast<double>(work.mixed_steps);
+    return counts;
+  }
+
+ private:
+  struct Query {
+    uint64_t tag = 0, number = 0;
+    uint32_t sample = 0;
+    Nanoseconds enqueued = 0;
+    Tokens answer;
+    mutable Shape shape;  // of `output`, which outputs() makes
+    mutable TensorView output;
+  };
+
+  // A query that is computed: the slot is its sequence in the cache.
+  struct Active {
+    int slot = 0;
+    Tokens prompt;
+    int64_t output_limit = 0;
+    int64_t computed = 0;  // tokens whose keys and values are in the cache
+    std::optional<Sampler> sampler;
+    std::vector<Mark> marks;
+    Nanoseconds begin = 0;
+  };
+
+  // What the steps of a window did. A step with tokens of prompts and of answers counts for neither.
+  struct Work {
+    int64_t prefill_tokens = 0, decode_tokens = 0, decode_steps = 0, mixed_steps = 0;
+    Nanoseconds prefill = 0, decode = 0;
+  };
+
+  // Returns the tokens of the prompt and of its answer.
+  int64_t require_room(const StagedPrompt& prompt, const Tokens& tokens) const {
+    if (tokens.empty()) throw Error(ErrorKind::refused, "native: a prompt has no token: give one that is not empty");
+    const int64_t needed = static_cast<int64_t>(tokens.size()) + std::max<int64_t>(prompt.output_limit, 1);
+    if (needed > model_.shape.context)
+      throw Error(ErrorKind::refused,
+                  fmt::format("native: a prompt of {} tokens and an answer of {} do not fit the context of {}, which has {} tokens: lower "
+                              "--prompt-tokens or --output-tokens",
+                              tokens.size(), prompt.output_limit, name_, model_.shape.context));
+    return needed;
+  }
+
+  // The thread's life.
+  void serve() {
+    const std::vector<int> allowed = allowed_cpus();
+    const bool pins = native_.pin && static_cast<int>(allowed.size()) >= threads_;
+    const TeamScope team(threads_, pins ? allowed : std::vector<int>());
+    std::vector<Active> active;
+    while (true) {
+      if (active.empty()) {
+        const auto slot = queue_.take();  // waits
+        if (!slot) return;
+        begin(*slot, active);
+      }
+      while (const auto slot = queue_.take_if_any()) begin(*slot, active);
+      if (!active.empty()) step(active);
+    }
+  }
+
+  void begin(int slot, std::vector<Active>& active) {
+    Query& query = queries_[static_cast<size_t>(slot)];
+    query.answer.clear();
+    Active one;
+    one.slot = slot;
+    one.begin = now();
+    try {
+      const StagedPrompt& prompt = prompts_.at(query.sample);
+      one.prompt = prompt.is_unique ? tokenizer_->encode(prompt.text(unique_seed_, query.number)) : prompt.tokens;
+      one.output_limit = std::max<int64_t>(prompt.output_limit, 1);
+      one.sampler.emplace(native_.sampling, query.number);
+      const int64_t needed = static_cast<int64_t>(one.prompt.size()) + one.output_limit;
+      if (needed > runtime_->cache().context())
+        throw Error(ErrorKind::refused, fmt::format("native: a prompt of {} tokens and an answer of {} do not fit the cache of {} tokens",
+                                                    one.prompt.size(), one.output_limit, runtime_->cache().context()));
+      active.push_back(std::move(one));
+    } catch (const std::exception& failure) {
+      fail(one, failure);
+    }
+  }
+
+  bool is_answering(const Active& one) const { return one.computed >= static_cast<int64_t>(one.prompt.size()); }
+
+  // The tokens that a step computes: one of each answer, and of prompts as many as there is room for. `asked`: whose scores they make, in
+  // their order.
+  std::vector<DecoderRow> rows_of(const std::vector<Active>& active, std::vector<size_t>& asked, Work& work) const {
+    std::vector<DecoderRow> rows;
+    const auto room = [&] { return DecoderRuntime::most_rows - static_cast<int64_t>(rows.size()); };
+    for (size_t i = 0; i < active.size() && room() > 0; ++i) {
+      if (!is_answering(active[i])) continue;
+      rows.push_back({active[i].slot, active[i].computed, queries_[static_cast<size_t>(active[i].slot)].answer.back(), true});
+      asked.push_back(i);
+      ++work.decode_tokens;
+    }
+    for (size_t i = 0; i < active.size() && room() > 0; ++i) {
+      const Active& one = active[i];
+      if (is_answering(one)) continue;
+      const auto length = static_cast<int64_t>(one.prompt.size());
+      const int64_t end = one.computed + std::min(length - one.computed, room());
+      work.prefill_tokens += end - one.computed;
+      for (int64_t p = one.computed; p < end; ++p) rows.push_back({one.slot, p, one.prompt[static_cast<size_t>(p)], p + 1 == length});
+      if (end == length) asked.push_back(i);
+    }
+    return rows;
+  }
+
+  void step(std::vector<Active>& active) {
+    Work work;
+    std::vector<size_t> asked;
+    const Nanoseconds begun = now();
+    try {
+      const std::vector<DecoderRow> rows = rows_of(active, asked, work);
+      runtime_->run(rows);
+      for (const DecoderRow& row : rows) computed(active, row);
+      for (size_t n = 0; n < asked.size(); ++n) take_token(active[asked[n]], runtime_->scores(n));
+    } catch (const std::exception& failure) {
+      for (Active& one : active) fail(one, failure);
+      return active.clear();
+    }
+    count(work, now() - begun);
+    // More answers than a step has rows take turns.
+    const auto most = static_cast<size_t>(DecoderRuntime::most_rows);
+    if (active.size() > most) std::rotate(active.begin(), active.begin() + static_cast<std::ptrdiff_t>(most), active.end());
+    std::erase_if(active, [this](Active& one) {
+      const bool done = is_finished(one);
+      if (done) finish(one);
+      return done;
+    });
+  }
+
+  void computed(std::vector<Active>& active, const DecoderRow& row) const {
+    const auto found = std::find_if(active.begin(), active.end(), [&](const Active& one) { return one.slot == row.sequence; });
+    found->computed = row.position + 1;
+  }
+
+  void take_token(Active& one, std::span<const float> scores) {
+    queries_[static_cast<size_t>(one.slot)].answer.push_back(one.sampler->choose(scores));
+    one.marks.push_back({MarkId::tokens, 0, now(), 1});
+  }
+
+  void count(const Work& work, Nanoseconds time) {
+    const std::lock_guard lock(mutex_);
+    if (work.prefill_tokens > 0 && work.decode_tokens > 0) {
+      ++work_.mixed_steps;
+    } else if (work.prefill_tokens > 0) {
+      work_.prefill_tokens += work.prefill_tokens;
+      work_.prefill += time;
+    } else {
+      work_.decode_tokens += work.decode_tokens;
+      work_.decode += time;
+      ++work_.decode_steps;
+    }
+  }
+
+  bool ends(const Active& one) const {
+    return !native_.ignore_end && model_.tokenizer.end >= 0 &&
+           queries_[static_cast<size_t>(one.slot)].answer.back() == model_.tokenizer.end;
+  }
+  bool is_finished(const Active& one) const {
+    const auto given = static_cast<int64_t>(queries_[static_cast<size_t>(one.slot)].answer.size());
+    return given > 0 && (given >= one.output_limit || ends(one));
+  }
+
+  void finish(Active& one) {
+    const Query& query = queries_[static_cast<size_t>(one.slot)];
+    {
+      const std::lock_guard lock(mutex_);
+      answers_.add(one.prompt, query.answer);
+    }
+    const TokenCounts counts{.input = static_cast<int64_t>(one.prompt.size()),
+                             .output = static_cast<int64_t>(query.answer.size()),
+                             .cached = 0,
+                             .chunks = static_cast<int64_t>(one.marks.size()),
+                             .stop = ends(one) ? StopReason::finished : StopReason::limit};
+    const Nanoseconds end = one.marks.back().ns;
+    std::vector<Mark> marks{{MarkId::enqueued, 0, query.enqueued}, {MarkId::compute_begin, 0, one.begin}};
+    marks.insert(marks.end(), one.marks.begin(), one.marks.end());
+    marks.push_back({MarkId::compute_end, 0, end});
+    marks.push_back({MarkId::returned, 0, now()});
+    const Done done{.tag = query.tag, .status = Status::ok, .marks = marks, .tokens = &counts};
+    deliver(done);
+    queue_.finished();
+  }
+
+  void fail(const Active& one, const std::exception& failure) {
+    const Error error = error_from(failure);
+    deliver({.tag = queries_[static_cast<size_t>(one.slot)].tag, .status = Status::failed, .error = &error});
+    queue_.finished();
+  }
+
+  void deliver(const Done& done) const {
+    if (completion_) completion_(std::span(&done, 1));
+  }
+
+  Nanoseconds now() const {
+    if (clock_ != nullptr) return clock_->now();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+
+  const std::string name_;
+  const DecoderModel model_;
+  const NativeOptions native_;
+  Completion completion_;
+  Clock* clock_;
+  const uint64_t unique_seed_;
+  const int threads_;
+  std::vector<Query> queries_;  // by slot
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::optional<DecoderRuntime> runtime_;
+  std::vector<StagedPrompt> prompts_;  // as they were staged
+  uint64_t next_number_ = 0;
+  std::mutex mutex_;  // of what the thread counts and others take
+  Work work_;
+  AnswerLog answers_;
+  QueryQueue queue_;
+  std::optional<std::jthread> thread_;  // last: it uses all of the above
+};
+
+}  // namespace
+
+std::string generate_refusal(const EngineRequest& request, const NativeOptions& native, const GraphSummary& graph) {
+  const std::vector<DeviceId>& devices = request.placement.devices;
+  if (!is_decoder(graph)) return "native: task generate needs a decoder: a GGUF file, or a network such as smollm2_135m (deepgap models)";
+  if (request.placement.processes != 1 || devices.size() != 1 || devices[0].kind != "cpu" || devices[0].index != 0)
+    return "native: task generate runs in one process on cpu: on a GPU it is not there yet";
+  if (request.precision != Precision::fp32 && request.precision != Precision::bf16)
+    return fmt::format(
+        "native: task generate computes in fp32, with weights as the file has them or in bf16, not in {}: for others give a "
+        "quantized GGUF file, or a network as smollm2_135m:type=q8_0",
+        name_of(request.precision));
+  return isa_refusal(native.isa);
+}
+
+std::unique_ptr<Session> make_generate_session(const Model& model, const LoadOptions& options, const NativeOptions& native) {
+  limit_isa(native.isa);
+  try {
+    return std::make_unique<GenerateSession>(model, options, native);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::out_of_memory, fmt::format("native: no memory left while {} is loaded", model.name()));
+  }
+}
+
+}  // namespace deepgap

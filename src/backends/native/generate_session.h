@@ -1,0 +1,19 @@
+// Task generate on the CPU: a Session that computes answers token by token (engine/decoder). A thread of its own takes queries as they come
+// and steps all of them together, so that a prompt that arrives joins answers that are under way (continuous batching).
+#pragma once
+
+#include "backends/native/native_options.h"
+
+#include <deepgap/backend.h>
+
+#include <memory>
+#include <string>
+
+namespace deepgap {
+
+// Why these settings do not go together, or are not for this request; empty: they do.
+std::string generate_refusal(const EngineRequest& request, const NativeOptions& native, const GraphSummary& graph);
+// Throws Error{refused | input | out_of_memory}.
+std::unique_ptr<Session> make_generate_session(const Model& model, const LoadOptions& options, const NativeOptions& native);
+
+}  // namespace deepgap

@@ -1,0 +1,222 @@
+// Answers of a small decoder with weights made of numbers in order, alone and several together.
+#include "backends/native/generate_session.h"
+
+#include "backends/native/native_backend.h"
+#include "base/clocks.h"
+#include "base/temporary_folder.h"
+#include "base/test_error.h"
+#include "model/decoder/decoder.h"
+#include "model/model_of.h"
+
+#include <deepgap/generate.h>
+
+#include <gmock/gmock.h>
+
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+
+namespace deepgap {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::shared_ptr<const Model> small_decoder() {
+  DecoderModel model;
+  model.shape = {"llama", 2, 32, 64, 4, 2, 8, 8, 300, 50, 1e-5, 10000};
+  for (const DecoderWeightSpec& spec : decoder_weights(model.shape)) {
+    if (spec.optional) continue;
+    Tensor tensor = make_tensor(DataType::f32, spec.is_vector ? Shape{spec.columns} : Shape{spec.rows, spec.columns});
+    uint32_t state = static_cast<uint32_t>(spec.name.size() * 7919 + static_cast<size_t>(spec.rows));
+    for (float& value : writable<float>(tensor)) {
+      state = state * 1664525U + 1013904223U;
+      value = spec.is_vector ? 1.0F : static_cast<float>(state >> 8) * 0x1p-23F - 1;
+    }
+    model.weights[spec.name] = {WeightType::f32, spec.rows, spec.columns, tensor};
+  }
+  return model_of("small", decoder_graph("small", model));
+}
+
+// Prompts as a Dataset gives them.
+class Prompts {
+ public:
+  void add(const std::string& text, int64_t limit, int64_t unique_at = -1, bool is_conversation = false) {
+    Tensor prompt = make_tensor(DataType::u8, {1, static_cast<int64_t>(text.size())});
+    std::copy(text.begin(), text.end(), writable<uint8_t>(prompt).begin());
+    Tensor request = make_tensor(DataType::i64, {1, static_cast<int64_t>(prompt_fields)});
+    writable<int64_t>(request)[0] = limit;
+    writable<int64_t>(request)[1] = is_conversation ? 1 : 0;
+    writable<int64_t>(request)[2] = unique_at;
+    kept_.push_back(prompt);
+    kept_.push_back(request);
+  }
+  std::vector<std::vector<TensorView>> views() const {
+    std::vector<std::vector<TensorView>> all;
+    for (size_t i = 0; i < kept_.size(); i += 2) all.push_back({kept_[i].view(), kept_[i + 1].view()});
+    return all;
+  }
+
+ private:
+  std::vector<Tensor> kept_;
+};
+
+class GenerateSessionTest : public ::testing::Test {
+ protected:
+  GenerateSessionTest() {
+    options_.task = "generate";
+    options_.threads = 2;
+    options_.placement.devices = {DeviceId{"", "cpu", 0}};
+    options_.clock = clock_.get();
+    options_.completion = [this](std::span<const Done> all) {
+      const std::lock_guard lock(mutex_);
+      for (const Done& done : all) {
+        ++completed_;
+        if (done.error != nullptr) error_ = done.error->what();
+        if (done.tokens != nullptr) counts_ = *done.tokens;
+        marks_.assign(done.marks.begin(), done.marks.end());
+      }
+    };
+  }
+  std::unique_ptr<Session> load(const EngineOptions& options = {}) {
+    options_.options = options;
+    return NativeBackend().load(*model_, options_);
+  }
+  std::vector<int64_t> answer(Session& session, uint32_t sample, int slot = 0) {
+    session.enqueue(slot, std::vector<uint32_t>{sample}, sample);
+    session.drain();
+    const auto tokens = session.outputs(slot)[0].as<int64_t>();
+    return {tokens.begin(), tokens.end()};
+  }
+  Support support(const EngineOptions& options = {}) {
+    options_.options = options;
+    return NativeBackend().supports(options_, model_->summary());
+  }
+
+  const std::shared_ptr<const Model> model_ = small_decoder();
+  const std::unique_ptr<Clock> clock_ = make_real_clock();
+  LoadOptions options_;
+  std::mutex mutex_;
+  int completed_ = 0;
+  std::string error_;
+  TokenCounts counts_;
+  std::vector<Mark> marks_;
+};
+
+TEST_F(GenerateSessionTest, AnAnswerHasItsTokensAndAMarkForEach) {
+  Prompts prompts;
+  prompts.add("one two three four", 7);
+  const auto session = load();
+  session->stage(prompts.views());
+  const std::vector<int64_t> tokens = answer(*session, 0);
+  EXPECT_EQ(tokens.size(), 7U);
+  EXPECT_EQ(counts_.input, 4);
+  EXPECT_EQ(counts_.output, 7);
+  EXPECT_EQ(counts_.cached, 0);
+  EXPECT_EQ(counts_.stop, StopReason::limit);
+  EXPECT_EQ(std::count_if(marks_.begin(), marks_.end(), [](const Mark& mark) { return mark.id == MarkId::tokens; }), 7);
+  EXPECT_TRUE(std::is_sorted(marks_.begin() + 1, marks_.end(), [](const Mark& a, const Mark& b) { return a.ns < b.ns; }));
+  EXPECT_EQ(answer(*session, 0), tokens);
+  const auto counts = session->take_counts();
+  EXPECT_EQ(counts.at("prefill.tokens"), 8);
+  EXPECT_EQ(counts.at("decode.tokens"), 12) << "a prompt's step gives the first token";
+  EXPECT_GT(counts.at("kv_cache_bytes"), 0);
+  EXPECT_EQ(session->take_counts().at("decode.tokens"), 0);
+}
+
+// A prompt of more tokens than a step has rows, unlike lengths, and more queries than fit at once.
+TEST_F(GenerateSessionTest, AnswersAreTheSameTogetherAsAlone) {
+  Prompts prompts;
+  std::string longest;
+  for (int i = 0; i < 200; ++i) longest += " word" + std::to_string(i);
+  prompts.add(longest, 20);
+  prompts.add("a b c", 30);
+  prompts.add("d", 5);
+  const auto single = load();
+  single->stage(prompts.views());
+  std::vector<std::vector<int64_t>> wanted;
+  for (uint32_t sample = 0; sample < 3; ++sample) wanted.push_back(answer(*single, sample));
+  options_.slots = 3;
+  const auto session = load();
+  ASSERT_EQ(session->slots(), 3);
+  session->stage(prompts.views());
+  for (int slot = 0; slot < 3; ++slot) session->enqueue(slot, std::vector<uint32_t>{static_cast<uint32_t>(slot)}, 1);
+  session->drain();
+  for (int slot = 0; slot < 3; ++slot) {
+    const auto tokens = session->outputs(slot)[0].as<int64_t>();
+    EXPECT_EQ(std::vector<int64_t>(tokens.begin(), tokens.end()), wanted[static_cast<size_t>(slot)]) << slot;
+  }
+}
+
+TEST_F(GenerateSessionTest, DrawnTokensFollowTheSeed) {
+  Prompts prompts;
+  prompts.add("a b c", 20);
+  const auto drawn = [&](const char* seed) {
+    const auto session = load({{"temperature", "2"}, {"sampling_seed", seed}});
+    session->stage(prompts.views());
+    return answer(*session, 0);
+  };
+  EXPECT_EQ(drawn("1"), drawn("1"));
+  EXPECT_NE(drawn("1"), drawn("2"));
+}
+
+TEST_F(GenerateSessionTest, UniquePromptsDifferAndAnswersCanBeRead) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/answers.jsonl";
+  Prompts prompts;
+  prompts.add("a b c", 2, 1);
+  const auto session = load({{"answers", path}});
+  session->stage(prompts.views());
+  answer(*session, 0);
+  answer(*session, 0);
+  EXPECT_EQ(counts_.input, 8) << "five unique words";
+  session->take_counts();
+  std::ifstream file(path);
+  std::string one, two;
+  std::getline(file, one);
+  std::getline(file, two);
+  EXPECT_THAT(one, HasSubstr("\"tokens\":["));
+  EXPECT_NE(one, two);
+}
+
+TEST_F(GenerateSessionTest, WhatDoesNotFitIsRefusedBeforeAnythingIsTimed) {
+  Prompts longer, conversation;
+  longer.add("a b c", 298);
+  const auto session = load();
+  EXPECT_THAT(error_of([&] { session->stage(longer.views()); }, ErrorKind::refused), HasSubstr("context of small, which has 300 tokens"));
+  conversation.add(R"([{"role":"user","content":"x"}])", 2, -1, true);
+  EXPECT_THAT(error_of([&] { session->stage(conversation.views()); }, ErrorKind::refused), HasSubstr("chat template"));
+  Prompts empty;
+  empty.add(" ", 2);
+  EXPECT_THAT(error_of([&] { session->stage(empty.views()); }, ErrorKind::refused), HasSubstr("no token"));
+}
+
+TEST_F(GenerateSessionTest, WhatIsNotThereIsRefusedByName) {
+  EXPECT_TRUE(support().ok) << support().reason;
+  EXPECT_THAT(error_of([&] { support({{"sampling_seed", "3"}}); }), HasSubstr("temperature"));
+  EXPECT_THAT(error_of([&] { support({{"top_k", "3"}}); }), HasSubstr("temperature"));
+  EXPECT_THAT(error_of([&] { support({{"temperature", "hot"}}); }), HasSubstr("a number from 0 to 100"));
+  options_.precision = Precision::int8;
+  EXPECT_THAT(support().reason, HasSubstr("quantized GGUF file"));
+  options_.precision = Precision::bf16;
+  EXPECT_TRUE(support().ok);
+  options_.task = "infer";
+  EXPECT_THAT(support().reason, HasSubstr("--task generate"));
+  options_.task = "generate";
+  options_.placement.devices = {DeviceId{"", "cuda", 0}};
+  EXPECT_THAT(support().reason, HasSubstr("on cpu"));
+}
+
+TEST_F(GenerateSessionTest, CancelGivesUpWhatWaits) {
+  Prompts prompts;
+  prompts.add("a b c", 100);
+  options_.slots = 2;
+  const auto session = load();
+  session->stage(prompts.views());
+  session->enqueue(0, std::vector<uint32_t>{0}, 1);
+  session->enqueue(1, std::vector<uint32_t>{0}, 2);
+  session->cancel();
+  EXPECT_EQ(completed_, 2);
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,112 @@
+// Runs a decoder on the CPU: rows of tokens in, scores of the next tokens out, with a cache of keys and values. Rows of several sequences
+// go through the layers together, whether they belong to prompts or to answers.
+//
+// A dedicated runtime instead of a Graph of operators with state: a step of one token has 30 layers of five short loops over threads, and
+// the Graph's executor would have to learn about caches that grow, weights in blocks, and rows that belong to unlike sequences.
+//
+// One thread calls it; its loops run on the OpenMP threads that the caller's TeamScope sets.
+#pragma once
+
+#include "engine/decoder/kernels.h"
+#include "engine/decoder/kv_cache.h"
+#include "model/decoder/decoder.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// A token at a position of a sequence.
+struct DecoderRow {
+  int64_t sequence = 0;  // slot of the cache
+  int64_t position = 0;
+  int64_t token = 0;
+  bool wants_scores = false;  // of the token that follows
+};
+
+class DecoderRuntime {
+ public:
+  static constexpr int64_t most_rows = 128;  // of a step
+
+  // The model outlives it. `stored_as`: to what matrices of floats are converted; f32: they stay as they are.
+  DecoderRuntime(const DecoderModel& model, const DecoderKernels& kernels, WeightType stored_as);
+
+  // Throws Error{out_of_memory}. Forgets all sequences.
+  void make_cache(int64_t sequences, int64_t context);
+  bool has_cache() const { return cache_.has_value(); }
+  const KvCache& cache() const { return *cache_; }
+
+  // At most most_rows rows; those of a sequence in the order of their positions, none missing since position 0.
+  void run(std::span<const DecoderRow> rows);
+  // Of the last run: the scores that its n-th row that wants them got, one for each token of the vocabulary.
+  std::span<const float> scores(size_t n) const;
+
+  int64_t weight_bytes() const { return weight_bytes_; }  // as they are held
+  // Shares of the matrices' numbers by the type they are held in, in lower case: {"q4_1": 0.8}.
+  std::map<std::string, double> type_shares() const;
+
+ private:
+  struct Linear {
+    PackedMatrix matrix;
+    const float* bias = nullptr;
+  };
+  struct Norm {
+    const float* weight = nullptr;
+    const float* bias = nullptr;
+  };
+  struct Layer {
+    Norm attention_norm, feed_forward_norm;
+    const float *query_norm = nullptr, *key_norm = nullptr;
+    std::vector<Linear> qkv;  // three, or one for all
+    Linear output;
+    std::vector<Linear> up;  // the gate first, where there is one
+    Linear down;
+  };
+  // The other factor of a product, quantized where a matrix wants it.
+  struct Factor {
+    std::vector<int8_t> integers;
+    std::vector<float> scales, sums;
+  };
+
+  const float* vector(const std::string& name);
+  Norm norm(const std::string& name);
+  Linear linear(const std::string& name);
+  PackedMatrix pack(const DecoderWeight& weight);
+  void make_layers();
+  void make_rotations();
+
+  void embed(std::span<const DecoderRow> rows);
+  void normalize(const Norm& norm, const float* from, int64_t rows, float* to) const;
+  Activations factor(const float* from, int64_t columns, int64_t rows, bool as_integers);
+  // Products of one factor with several matrices, whose results stand side by side in `to`: rows of all their sizes together.
+  void multiply(std::span<const Linear> matrices, const float* from, int64_t rows, float* to);
+  void rotate(float* head, int64_t position) const;
+  void attend(const Layer& layer, int64_t index, std::span<const DecoderRow> rows);
+  void feed_forward(const Layer& layer, int64_t rows);
+  void score(std::span<const DecoderRow> rows);
+
+  const DecoderModel& model_;
+  const DecoderShape shape_;
+  const DecoderStyle& style_;
+  const DecoderKernels& kernels_;
+  WeightType stored_as_;
+  std::vector<std::unique_ptr<std::vector<float>>> vectors_;
+  std::vector<Layer> layers_;
+  Norm output_norm_;
+  Linear scores_of_;
+  int64_t weight_bytes_ = 0;
+  std::map<WeightType, int64_t> numbers_;  // of matrices, by type
+  std::vector<float> cosines_, sines_;     // by position, then by pair
+  std::optional<KvCache> cache_;
+
+  Factor factor_;
+  std::vector<float> hidden_, normalized_, qkv_, attended_, inner_, scores_;
+  std::vector<std::vector<float>> attention_scores_;  // of each thread
+};
+
+}  // namespace deepgap

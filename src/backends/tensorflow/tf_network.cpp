@@ -1,5 +1,10 @@
 #include "backends/tensorflow/tf_network.h"
 
+#include "backends/common/port.h"
+#include "backends/tensorflow/tf_program.h"
+#include "backends/tensorflow/tf_saved_model.h"
+
+#include <cstring>
 #include <utility>
 
 namespace deepgap {
@@ -40,6 +45,21 @@ std::vector<TfTensor> TfSession::run(const Fetches& fetches, std::span<const TfT
   for (TfTensorObject* result : results) tensors.emplace_back(result);
   status.check();
   return tensors;
+}
+
+std::vector<TfTensor> tf_zeros(const Graph& graph, int64_t batch) {
+  std::vector<TfTensor> tensors;
+  for (const Port& port : ports(graph, graph.inputs)) {
+    Tensor zeros = make_tensor(port.type, *port.shape(batch));
+    std::memset(writable<std::byte>(zeros).data(), 0, zeros.bytes());
+    tensors.push_back(tf_shared(zeros));
+  }
+  return tensors;
+}
+
+std::unique_ptr<TfNetwork> make_tf_network(const Graph& graph, const TfSettings& settings) {
+  if (!settings.package.empty()) return open_saved_model(graph, settings);
+  return std::make_unique<TfProgram>(graph, settings);
 }
 
 }  // namespace deepgap

@@ -50,4 +50,10 @@ class TfNetwork {
   virtual PrecisionShares precision_shares(const Model& model, int64_t batch, std::span<const TfTensor> inputs) = 0;
 };
 
+// The SavedModel where the settings name one, else the Graph. Throws Error{refused}. The Graph outlives the network.
+std::unique_ptr<TfNetwork> make_tf_network(const Graph& graph, const TfSettings& settings);
+
+// Zeros in the shapes of a Graph's inputs at this batch size; they own their bytes.
+std::vector<TfTensor> tf_zeros(const Graph& graph, int64_t batch);
+
 }  // namespace deepgap

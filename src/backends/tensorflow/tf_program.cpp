@@ -1,6 +1,5 @@
 #include "backends/tensorflow/tf_program.h"
 
-#include "backends/common/port.h"
 #include "backends/common/precision_tally.h"
 #include "backends/tensorflow/tf_failure.h"
 #include "backends/tensorflow/tf_operator.h"
@@ -11,19 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 namespace deepgap {
-
-std::vector<TfTensor> tf_zeros(const Graph& graph, int64_t batch) {
-  std::vector<TfTensor> tensors;
-  for (const Port& port : ports(graph, graph.inputs)) {
-    Tensor zeros = make_tensor(port.type, *port.shape(batch));
-    std::memset(writable<std::byte>(zeros).data(), 0, zeros.bytes());
-    tensors.push_back(tf_shared(zeros));
-  }
-  return tensors;
-}
 
 TfProgram::TfProgram(const Graph& graph, const TfSettings& settings)
     : graph_(graph), settings_(settings), tf_graph_(tf().new_graph()), scope_(tf_graph_.get()) {

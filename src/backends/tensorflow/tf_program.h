@@ -31,7 +31,4 @@ class TfProgram final : public TfNetwork {
   std::map<int64_t, TfSession::Fetches> parts_;
 };
 
-// Zeros in the shapes of a Graph's inputs at this batch size; they own their bytes.
-std::vector<TfTensor> tf_zeros(const Graph& graph, int64_t batch);
-
 }  // namespace deepgap

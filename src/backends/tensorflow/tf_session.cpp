@@ -5,7 +5,7 @@
 #include "backends/common/slot_buffer.h"
 #include "backends/common/staging.h"
 #include "backends/tensorflow/tf_failure.h"
-#include "backends/tensorflow/tf_program.h"
+#include "backends/tensorflow/tf_network.h"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ class TfSessionOfNetwork final : public Session {
         inputs_(ports(model.graph(), model.graph().inputs)),
         outputs_(ports(model.graph(), model.graph().outputs)),
         staging_("tensorflow", inputs_),
-        network_(std::make_unique<TfProgram>(model.graph(), settings)),
+        network_(make_tf_network(model.graph(), settings)),
         slots_(static_cast<size_t>(options.slots)) {
     for (const int64_t batch : options.batch_sizes) {
       largest_ = std::max(largest_, batch);

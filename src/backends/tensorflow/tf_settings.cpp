@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <filesystem>
+#include <system_error>
+
 namespace deepgap {
 namespace {
 
@@ -32,6 +35,15 @@ OptionTable<TfSettings> make_table() {
   table.on_off("onednn", "on: kernels of oneDNN are used where there are some; off: Eigen's alone", &TfSettings::onednn, true);
   table.row({"inter_op", "operators computed at a time, each on all threads", "1", true, OptionKind::count, {}, 1, most_at_a_time},
             [](TfSettings& settings, const std::string& given) { settings.inter_op = std::stoi(given); });
+  table.row({"package", "the folder of a SavedModel of the same network, run instead of the graph", ""},
+            [](TfSettings& settings, const std::string& path) {
+              std::error_code error;
+              if (!path.empty() && !std::filesystem::is_regular_file(std::filesystem::path(path) / "saved_model.pb", error))
+                throw Error(ErrorKind::usage, fmt::format("tensorflow: package '{}' is not a SavedModel: it has no saved_model.pb", path));
+              settings.package = path;
+            });
+  table.row({"signature", "the signature of the SavedModel that is run", TfSettings{}.signature},
+            [](TfSettings& settings, const std::string& name) { settings.signature = name; });
   return table;
 }
 
@@ -63,7 +75,6 @@ TfSettings tf_settings(const EngineRequest& request) {
 
 std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph) {
   const TfSettings settings = tf_options().parse(request.options);  // throws for values that cannot be read
-  if (request.task != "infer") return fmt::format("task {} is not supported, only infer", request.task);
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return "one process and one device only";
   const DeviceId& device = request.placement.devices.front();
   if (device.kind != "cpu" || device.index != 0)
@@ -71,7 +82,7 @@ std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph) 
   if (std::string refusal = precision_refusal(request.precision); !refusal.empty()) return refusal;
   if (settings.mixed && !settings.optimizes) return "bf16 and mixed are made by Grappler: leave tensorflow.grappler on";
   if (settings.mixed && !settings.onednn) return "bf16 and mixed are computed by oneDNN: leave tensorflow.onednn on";
-  return tf_operator_refusal(graph);
+  return settings.package.empty() ? tf_operator_refusal(graph) : "";
 }
 
 std::string tf_config(const TfSettings& settings) {

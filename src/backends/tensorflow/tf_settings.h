@@ -16,7 +16,8 @@ struct TfSettings {
   bool onednn = true;                         // kernels of oneDNN are used
   bool optimizes = true;                      // Grappler changes the graph
   bool mixed = false;                         // products are computed in BF16
-  std::string signature = "serving_default";  // of a SavedModel
+  std::string package;                        // the folder of a SavedModel that is run instead of the Graph; empty: none
+  std::string signature = "serving_default";  // of the SavedModel
 };
 
 const OptionTable<TfSettings>& tf_options();

@@ -63,7 +63,7 @@ TEST(TfSettings, Precisions) {
   }
 }
 
-TEST(TfSettings, OtherDevicesAndTasksAreRefused) {
+TEST(TfSettings, OtherDevicesAreRefused) {
   EngineRequest request = on_cpu();
   request.placement.devices = {{"", "cuda", 0}};
   EXPECT_EQ(tf_refusal(request, network_of("Conv")), "device cuda:0 is not supported, only the CPU");

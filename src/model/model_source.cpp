@@ -13,6 +13,7 @@
 #include "model/onnx_reader.h"
 #include "model/onnx_test_set.h"
 #include "model/onnx_writer.h"
+#include "model/saved_model.h"
 #include "model/suggested_sizes.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/seeded.h"
@@ -63,8 +64,6 @@ Graph zoo_graph(const ModelRequest& request) {
   ZooOptions options;
   const auto model = find_zoo_model(request.name, options);
   if (model == nullptr) {
-    const std::string why = why_not_in_zoo(request.name);
-    if (!why.empty()) throw Error(ErrorKind::refused, why);
     if (const std::string what = other_framework(request.name); !what.empty())
       throw Error(ErrorKind::usage, fmt::format("'{}' is neither a network of the zoo nor an ONNX file: {}", request.name, what));
     const std::string base = request.name.substr(0, request.name.find(':'));
@@ -109,6 +108,7 @@ Graph file_graph(const ModelRequest& request) {
   if (request.weights != "onnx" && request.weights != "seeded")
     throw Error(ErrorKind::usage, fmt::format("weights '{}': {} file brings its own, leave --weights out", request.weights,
                                               is_gguf(request.name) ? "a GGUF" : "an ONNX"));
+  if (const auto saved = saved_model_named(request.name)) return sized(saved_model_graph(*saved), request);
   if (is_gguf(request.name)) return read_gguf_decoder(request.name);
   Graph graph = onnx_graph(request.name);
   naming(request.name, [&] {
@@ -210,7 +210,8 @@ void require_sizes(const Graph& graph, const std::string& name) {
 
 bool is_model_file(const std::string& name) {
   std::error_code error;
-  return name.find('/') != std::string::npos || name.ends_with(".onnx") || name.ends_with(".gguf") || fs::is_regular_file(name, error);
+  return name.find('/') != std::string::npos || name.ends_with(".onnx") || name.ends_with(".gguf") || fs::is_regular_file(name, error) ||
+         saved_model_named(name).has_value();
 }
 
 std::string default_data_dir() {
@@ -242,7 +243,7 @@ std::shared_ptr<const Model> open_model(const ModelRequest& request) {
   require_sizes(graph, request.name);
   if (!is_file) return std::make_shared<const LoadedModel>(request.name, "", std::move(graph));
   DomainVersions domains;
-  if (!is_decoder(graph)) domains = read_onnx_domains(request.name);
+  if (!is_decoder(graph) && !saved_model_named(request.name)) domains = read_onnx_domains(request.name);
   return std::make_shared<const LoadedModel>(request.name, request.name, std::move(graph), domains);
 }
 

@@ -83,6 +83,35 @@ class Settings(unittest.TestCase):
             refused = record["precision"] == "mixed" and "need AVX-512" in words
             self.assertEqual(record["outcome"], "refused" if refused else "ok", words)
 
+    def train(self, *arguments, code=0):
+        store = str(self.folder / f"{len(list(self.folder.iterdir()))}.db")
+        done = run("run", "--task", "train", "--backend", "tensorflow", "--shape", "input:Nx3x32x32", "--batch", "8", "--threads", "1", "--warmup", "0",
+                   "--iterations", "2", "--repeats", "1", "--store", store, *arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return json.loads(run("export", store, "--format", "json").stdout), done.stdout + done.stderr
+
+    def test_networks_train_as_libtorch_trains_them(self):
+        if not {found["name"]: found for found in json.loads(run("backends", "--json").stdout)}["libtorch"]["available"]:
+            self.skipTest("LibTorch, which is the reference, is not here")
+        for model in ("resnet50:width=0.0625,classes=10", "mobilenet_v3_small:width=0.25,classes=10,dropout=0"):
+            rows, words = self.train("--model", model, "--optimizer", "momentum,adam")
+            self.assertEqual([row["outcome"] for row in rows], ["ok", "ok"], words)
+            for row in rows:
+                self.assertEqual((row["check_against"], row["check_pass"]), ("libtorch fp32 on the CPU", 1), words)
+                self.assertAlmostEqual(row["gradients_mib"] * 2**20, 4 * row["parameters"], delta=1)
+
+    def test_what_does_not_train_is_refused_by_name(self):
+        for arguments, reason in ((["--model", "resnet18:width=0.125", "--axis", "accumulation=2"], "accumulation is not computed"),
+                                  (["--model", "mobilenet_v2:width=0.25"], "Dropout"),
+                                  (["--model", "resnet18:width=0.125", "--processes", "2"], "one process and one device only")):
+            self.assertIn(reason, self.train(*arguments, code=1)[1])
+
+    def test_a_folder_that_is_no_saved_model(self):
+        (self.folder / "saved_model.pb").write_text("this is text")
+        done = run("run", "--model", str(self.folder), "--backend", "tensorflow", "--store", str(self.folder / "r.db"))
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("saved_model.pb: it is not a SavedModel", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,8 +1,8 @@
 #include "backends/tensorflow/tf_network.h"
 
-#include "backends/common/port.h"
 #include "backends/tensorflow/tf_program.h"
 #include "backends/tensorflow/tf_saved_model.h"
+#include "backends/tensorflow/train/tf_trainer.h"
 
 #include <cstring>
 #include <utility>
@@ -47,9 +47,9 @@ std::vector<TfTensor> TfSession::run(const Fetches& fetches, std::span<const TfT
   return tensors;
 }
 
-std::vector<TfTensor> tf_zeros(const Graph& graph, int64_t batch) {
+std::vector<TfTensor> tf_zeros(const std::vector<Port>& inputs, int64_t batch) {
   std::vector<TfTensor> tensors;
-  for (const Port& port : ports(graph, graph.inputs)) {
+  for (const Port& port : inputs) {
     Tensor zeros = make_tensor(port.type, *port.shape(batch));
     std::memset(writable<std::byte>(zeros).data(), 0, zeros.bytes());
     tensors.push_back(tf_shared(zeros));
@@ -57,9 +57,10 @@ std::vector<TfTensor> tf_zeros(const Graph& graph, int64_t batch) {
   return tensors;
 }
 
-std::unique_ptr<TfNetwork> make_tf_network(const Graph& graph, const TfSettings& settings) {
-  if (!settings.package.empty()) return open_saved_model(graph, settings);
-  return std::make_unique<TfProgram>(graph, settings);
+std::unique_ptr<TfNetwork> make_tf_network(const Model& model, const EngineRequest& request, const TfSettings& settings) {
+  if (request.task == "train") return std::make_unique<TfTrainer>(model, settings, request.train);
+  if (!settings.package.empty() || is_saved_model(model.summary())) return open_saved_model(model.graph(), settings);
+  return std::make_unique<TfProgram>(model.graph(), settings);
 }
 
 }  // namespace deepgap

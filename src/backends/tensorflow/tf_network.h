@@ -1,13 +1,16 @@
-// What a Session runs: deepgap's Graph as operations of TensorFlow (tf_program.h), or a SavedModel of a user's own (saved_model.h).
+// What a Session runs: deepgap's Graph as operations of TensorFlow (tf_program.h), steps of its training (tf_trainer.h), or a SavedModel of
+// a user's own (tf_saved_model.h).
 #pragma once
 
+#include "backends/common/port.h"
 #include "backends/tensorflow/tf_objects.h"
 #include "backends/tensorflow/tf_settings.h"
 
-#include <deepgap/graph.h>
+#include <deepgap/backend.h>
 #include <deepgap/model.h>
 #include <deepgap/session.h>
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -48,12 +51,17 @@ class TfNetwork {
   virtual std::vector<TfTensor> run(int64_t batch, std::span<const TfTensor> inputs) = 0;
   virtual std::vector<LayerTiming> layer_timings(int64_t batch, std::span<const TfTensor> inputs) = 0;
   virtual PrecisionShares precision_shares(const Model& model, int64_t batch, std::span<const TfTensor> inputs) = 0;
+  // Of a training, as the Session's functions of these names.
+  virtual void reset() {}
+  virtual std::map<std::string, Tensor> trained_weights() { return {}; }
+  virtual MemoryKinds memory_kinds() const { return {}; }
 };
 
-// The SavedModel where the settings name one, else the Graph. Throws Error{refused}. The Graph outlives the network.
-std::unique_ptr<TfNetwork> make_tf_network(const Graph& graph, const TfSettings& settings);
+// Steps of training where the request is of task train, the SavedModel where the settings name one, else the Graph. Throws
+// Error{refused}. The Model outlives the network.
+std::unique_ptr<TfNetwork> make_tf_network(const Model& model, const EngineRequest& request, const TfSettings& settings);
 
-// Zeros in the shapes of a Graph's inputs at this batch size; they own their bytes.
-std::vector<TfTensor> tf_zeros(const Graph& graph, int64_t batch);
+// Zeros in the shapes of these inputs at this batch size; they own their bytes.
+std::vector<TfTensor> tf_zeros(const std::vector<Port>& inputs, int64_t batch);
 
 }  // namespace deepgap

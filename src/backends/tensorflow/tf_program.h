@@ -9,6 +9,9 @@
 
 namespace deepgap {
 
+// Makes the operations of a Graph at this batch size.
+TfSession::Fetches make_tf_part(const Graph& graph, int64_t batch, TfScope& scope, TfConstants& constants);
+
 class TfProgram final : public TfNetwork {
  public:
   // The Graph outlives the program.
@@ -20,8 +23,6 @@ class TfProgram final : public TfNetwork {
   PrecisionShares precision_shares(const Model& model, int64_t batch, std::span<const TfTensor> inputs) override;
 
  private:
-  TfSession::Fetches made_for(int64_t batch);
-
   const Graph& graph_;
   TfSettings settings_;
   TfGraph tf_graph_;

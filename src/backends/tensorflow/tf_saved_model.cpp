@@ -5,7 +5,8 @@
 #include "backends/tensorflow/tf_run_metadata.h"
 #include "backends/tensorflow/tf_values.h"
 #include "base/text.h"
-#include "model/wire.h"
+#include "model/graph_tools.h"
+#include "model/saved_model.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,69 +19,6 @@
 namespace deepgap {
 namespace {
 
-// Field numbers of TensorFlow's meta_graph.proto and tensor_shape.proto.
-namespace meta_graph {
-constexpr uint32_t signatures = 5, key = 1, value = 2, inputs = 1, outputs = 2, tensor_name = 1, tensor_type = 2, tensor_shape = 3,
-                   dims = 2, unknown_rank = 3, dim_size = 1;
-}
-
-struct SignaturePort {
-  std::string tensor;  // "serving_default_x:0"
-  TfType type{};
-  std::optional<Shape> shape;  // -1: any
-};
-struct Signature {
-  std::map<std::string, SignaturePort> inputs, outputs;
-};
-
-// Calls `function` with key and value of each entry of the map that is this field.
-template <typename Function>
-void each_entry(WireReader message, uint32_t field, Function function) {
-  while (message.next()) {
-    if (message.field() != field) continue;
-    WireReader entry = message.message();
-    std::string key;
-    while (entry.next()) {
-      if (entry.field() == meta_graph::key) key = entry.text();
-      if (entry.field() == meta_graph::value) function(key, entry.message());
-    }
-  }
-}
-
-std::optional<Shape> shape_of_proto(WireReader message) {
-  Shape shape;
-  while (message.next()) {
-    if (message.field() == meta_graph::unknown_rank && message.integer() != 0) return std::nullopt;
-    if (message.field() != meta_graph::dims) continue;
-    WireReader dim = message.message();
-    shape.push_back(0);
-    while (dim.next())
-      if (dim.field() == meta_graph::dim_size) shape.back() = dim.integer();
-  }
-  return shape;
-}
-
-SignaturePort port_of(WireReader message) {
-  SignaturePort port;
-  while (message.next()) {
-    if (message.field() == meta_graph::tensor_name) port.tensor = message.text();
-    if (message.field() == meta_graph::tensor_type) port.type = static_cast<TfType>(message.integer());
-    if (message.field() == meta_graph::tensor_shape) port.shape = shape_of_proto(message.message());
-  }
-  return port;
-}
-
-std::map<std::string, Signature> signatures_of(const TfBuffer& meta) {
-  const auto* bytes = static_cast<const std::byte*>(meta.data);
-  std::map<std::string, Signature> signatures;
-  each_entry(WireReader(std::span(bytes, meta.length), bytes), meta_graph::signatures, [&](const std::string& name, WireReader body) {
-    Signature& signature = signatures[name];
-    each_entry(body, meta_graph::inputs, [&](const std::string& key, WireReader port) { signature.inputs[key] = port_of(port); });
-    each_entry(body, meta_graph::outputs, [&](const std::string& key, WireReader port) { signature.outputs[key] = port_of(port); });
-  });
-  return signatures;
-}
-
 template <typename Value>
 std::string keys_of(const std::map<std::string, Value>& values) {
   std::vector<std::string> keys;
@@ -91,11 +29,7 @@ std::string keys_of(const std::map<std::string, Value>& values) {
 class SavedModel final : public TfNetwork {
  public:
   SavedModel(const Graph& graph, const TfSettings& settings)
-      : graph_(graph),
-        path_(settings.package),
-        tf_graph_(tf().new_graph()),
-        inputs_(ports(graph, graph.inputs)),
-        outputs_(ports(graph, graph.outputs)) {
+      : path_(settings.package), tf_graph_(tf().new_graph()), inputs_(ports(graph, graph.inputs)), outputs_(ports(graph, graph.outputs)) {
     set_tf_environment(settings);
     const TfBufferHandle meta(tf().new_buffer());
     const TfSessionOptionsHandle options = tf_session_options(settings);
@@ -105,13 +39,13 @@ class SavedModel final : public TfNetwork {
         tf().load_session_from_saved_model(options.get(), nullptr, path_.c_str(), &tag, 1, tf_graph_.get(), meta.get(), status.get());
     status.check();
     session_.emplace(session);
-    find_ports(signatures_of(*meta), settings.signature);
+    find_ports(read_signatures({static_cast<const std::byte*>(meta->data), meta->length}), settings.signature);
   }
 
   // Runs once on zeros.
   void prepare(int64_t batch) override {
     if (!prepared_.insert(batch).second) return;
-    const std::vector<TfTensor> results = run(batch, tf_zeros(graph_, batch));
+    const std::vector<TfTensor> results = run(batch, tf_zeros(inputs_, batch));
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const auto wanted = outputs_[i].shape(batch);
       const Shape made = shape_of(results[i].get());
@@ -175,7 +109,7 @@ class SavedModel final : public TfNetwork {
     auto found = named.find(port.name);
     if (found == named.end() && named.size() == 1 && wanted == 1) found = named.begin();
     if (found == named.end()) refuse(fmt::format("has no {} '{}' in its signature, only {}", what, port.name, keys_of(named)));
-    if (found->second.type != tf_type(port.type))
+    if (found->second.type != static_cast<int64_t>(tf_type(port.type)))
       refuse(fmt::format("has {} '{}' in another type than the model's {}", what, found->first, name_of(port.type)));
     return found->second;
   }
@@ -206,7 +140,6 @@ class SavedModel final : public TfNetwork {
     return {operation, colon == std::string::npos ? 0 : std::atoi(tensor.c_str() + colon + 1)};
   }
 
-  const Graph& graph_;
   std::string path_;
   TfGraph tf_graph_;
   std::vector<Port> inputs_, outputs_;
@@ -218,7 +151,15 @@ class SavedModel final : public TfNetwork {
 
 }  // namespace
 
-std::unique_ptr<TfNetwork> open_saved_model(const Graph& graph, const TfSettings& settings) {
+bool is_saved_model(const GraphSummary& graph) {
+  return graph.operators.size() == 1 && graph.operators[0].op == saved_model_op && graph.operators[0].domain == saved_model_domain;
+}
+
+std::unique_ptr<TfNetwork> open_saved_model(const Graph& graph, TfSettings settings) {
+  if (const Node& node = graph.nodes.front(); node.op == saved_model_op && node.domain == saved_model_domain) {
+    settings.package = attribute_string(node, "folder", "");
+    settings.signature = attribute_string(node, "signature", "");
+  }
   try {
     return std::make_unique<SavedModel>(graph, settings);
   } catch (const TfFailure& failure) {

@@ -6,6 +6,7 @@
 #include "backends/tensorflow/tf_scope.h"
 #include "base/clocks.h"
 #include "base/test_error.h"
+#include "model/model_source.h"
 #include "model/wire.h"
 
 #include <dlfcn.h>
@@ -90,6 +91,18 @@ TEST_F(SavedModelTest, IsRunInsteadOfTheGraph) {
   rig.stage({{1, 2, 3}, {4, 5, 6}});
   rig.run(0, {0, 1});
   EXPECT_THAT(rig.floats(0), testing::ElementsAre(3, 6, 9, 12, 15, 18)) << "the Graph would double";
+}
+
+TEST_F(SavedModelTest, IsAModelByItself) {
+  write(entry("x", "deepgap/Placeholder:0", 3), entry("result", "deepgap/AddV2_1:0", 3));
+  const auto model = open_model({.name = folder_.string()});
+  TinyRig rig(*backend_, *model, *clock_);
+  rig.stage({{1, 2, 3}, {4, 5, 6}});
+  rig.run(0, {0, 1});
+  EXPECT_THAT(rig.floats(0), testing::ElementsAre(3, 6, 9, 12, 15, 18));
+  EngineRequest request;
+  request.task = "train";
+  EXPECT_EQ(backend_->supports(request, model->summary()).reason, "tensorflow: a SavedModel does not train");
 }
 
 TEST_F(SavedModelTest, UnknownSignaturesAreNamedWithTheKnownOnes) {

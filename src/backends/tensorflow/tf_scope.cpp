@@ -100,8 +100,14 @@ std::string TfScope::node_of(std::string_view operation) const {
   return {};
 }
 
+std::string TfScope::first_node_with(const std::string& type) const {
+  const auto found = first_.find(type);
+  return found == first_.end() ? std::string() : node_of(found->second);
+}
+
 std::string TfScope::next_name(const char* type) {
   const std::string name = place_ + "/" + type;
+  first_.try_emplace(type, place_);
   const int uses = used_[name]++;
   return uses == 0 ? name : fmt::format("{}_{}", name, uses);
 }

@@ -48,6 +48,9 @@ class TfScope {
   // The node of deepgap's Graph for which an operation was made, by the operation's name; "" for none.
   std::string node_of(std::string_view operation) const;
 
+  // The first node for which an operation of this type was made; "" for none.
+  std::string first_node_with(const std::string& type) const;
+
   TfMaker make(const char* type) { return {*this, type}; }
   TfOutput unary(const char* type, TfOutput x) { return make(type).in(x).out(); }
   TfOutput binary(const char* type, TfOutput a, TfOutput b) { return make(type).in(a).in(b).out(); }
@@ -74,6 +77,7 @@ class TfScope {
   std::string place_ = "deepgap";
   std::map<std::string, std::string> nodes_;  // place -> node
   std::map<std::string, int> used_;           // names, with how often
+  std::map<std::string, std::string> first_;  // type of operation -> place
 };
 
 // `tensor` with its dimensions in this order.

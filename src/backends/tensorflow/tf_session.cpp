@@ -4,6 +4,7 @@
 #include "backends/common/query_thread.h"
 #include "backends/common/slot_buffer.h"
 #include "backends/common/staging.h"
+#include "backends/common/train_ports.h"
 #include "backends/tensorflow/tf_failure.h"
 #include "backends/tensorflow/tf_network.h"
 
@@ -34,10 +35,10 @@ class TfSessionOfNetwork final : public Session {
       : clock_(*options.clock),
         completion_(options.completion),
         model_(model),
-        inputs_(ports(model.graph(), model.graph().inputs)),
-        outputs_(ports(model.graph(), model.graph().outputs)),
+        inputs_(options.task == "train" ? train_ports("tensorflow", model.graph(), options.train)
+                                        : ports(model.graph(), model.graph().inputs)),
         staging_("tensorflow", inputs_),
-        network_(make_tf_network(model.graph(), settings)),
+        network_(make_tf_network(model, options, settings)),
         slots_(static_cast<size_t>(options.slots)) {
     for (const int64_t batch : options.batch_sizes) {
       largest_ = std::max(largest_, batch);
@@ -66,12 +67,21 @@ class TfSessionOfNetwork final : public Session {
 
   std::vector<LayerTiming> layer_timings() override {
     drain();
-    return network_->layer_timings(largest_, tf_zeros(model_.graph(), largest_));
+    return network_->layer_timings(largest_, tf_zeros(inputs_, largest_));
   }
   PrecisionShares precision_shares() override {
     drain();
-    return network_->precision_shares(model_, largest_, tf_zeros(model_.graph(), largest_));
+    return network_->precision_shares(model_, largest_, tf_zeros(inputs_, largest_));
   }
+  void reset() override {
+    drain();
+    network_->reset();
+  }
+  std::map<std::string, Tensor> trained_weights() override {
+    drain();
+    return network_->trained_weights();
+  }
+  MemoryKinds memory_kinds() override { return network_->memory_kinds(); }
 
  private:
   std::vector<TfTensor> gathered(Slot& slot, int64_t batch) const {
@@ -92,7 +102,8 @@ class TfSessionOfNetwork final : public Session {
     slot.views.resize(slot.outputs.size());
     for (size_t i = 0; i < slot.outputs.size(); ++i) {
       slot.shapes[i] = shape_of(slot.outputs[i].get());
-      slot.views[i] = {outputs_[i].type, slot.shapes[i], static_cast<const std::byte*>(tf().tensor_data(slot.outputs[i].get()))};
+      slot.views[i] = {type_of_tf(tf().tensor_type(slot.outputs[i].get())), slot.shapes[i],
+                       static_cast<const std::byte*>(tf().tensor_data(slot.outputs[i].get()))};
     }
   }
 
@@ -125,7 +136,7 @@ class TfSessionOfNetwork final : public Session {
   Clock& clock_;
   Completion completion_;
   const Model& model_;
-  std::vector<Port> inputs_, outputs_;
+  std::vector<Port> inputs_;
   Staging staging_;
   int64_t largest_ = 0;  // batch
   std::unique_ptr<TfNetwork> network_;

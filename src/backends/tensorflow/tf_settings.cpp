@@ -2,6 +2,7 @@
 
 #include "backends/common/quantized_file.h"
 #include "backends/tensorflow/tf_operators.h"
+#include "backends/tensorflow/tf_saved_model.h"
 #include "model/wire.h"
 
 #include <fmt/format.h>
@@ -55,6 +56,15 @@ std::string precision_refusal(Precision precision) {
   return fmt::format("precision {} is not supported on the CPU, only fp32, bf16 and mixed", name_of(precision));
 }
 
+// What a step of training does not do here.
+std::string train_refusal(const EngineRequest& request, const TfSettings& settings) {
+  if (!settings.package.empty()) return "a SavedModel does not train: leave tensorflow.package out";
+  if (request.precision != Precision::fp32) return fmt::format("trains in fp32 only, not in {}", name_of(request.precision));
+  if (request.train.accumulation != 1) return "accumulation is not computed: leave it at 1";
+  if (request.train.loss_scale != 0 && request.train.loss_scale != 1) return "loss_scale is not computed, which fp32 does not need";
+  return {};
+}
+
 }  // namespace
 
 const OptionTable<TfSettings>& tf_options() {
@@ -75,6 +85,10 @@ TfSettings tf_settings(const EngineRequest& request) {
 
 std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph) {
   const TfSettings settings = tf_options().parse(request.options);  // throws for values that cannot be read
+  if (settings.package.empty() && settings.signature != TfSettings{}.signature)
+    throw Error(ErrorKind::usage, "tensorflow: signature is that of a SavedModel: give tensorflow.package, or --model DIR:signature=NAME");
+  if (request.task == "train")
+    if (std::string refusal = train_refusal(request, settings); !refusal.empty()) return refusal;
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return "one process and one device only";
   const DeviceId& device = request.placement.devices.front();
   if (device.kind != "cpu" || device.index != 0)
@@ -82,6 +96,10 @@ std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph) 
   if (std::string refusal = precision_refusal(request.precision); !refusal.empty()) return refusal;
   if (settings.mixed && !settings.optimizes) return "bf16 and mixed are made by Grappler: leave tensorflow.grappler on";
   if (settings.mixed && !settings.onednn) return "bf16 and mixed are computed by oneDNN: leave tensorflow.onednn on";
+  if (is_saved_model(graph)) {
+    if (request.task == "train") return "a SavedModel does not train";
+    return settings.package.empty() ? "" : "the model is a SavedModel already: leave tensorflow.package out";
+  }
   return settings.package.empty() ? tf_operator_refusal(graph) : "";
 }
 

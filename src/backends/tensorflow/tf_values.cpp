@@ -1,5 +1,6 @@
 #include "backends/tensorflow/tf_values.h"
 
+#include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
 
 #include <deepgap/error.h>
@@ -43,6 +44,12 @@ TfOutput TfConstants::of(TfScope& scope, const std::string& /*name*/, const Tens
   TfOutput& made = made_[{tensor.data.get(), tensor.type, tensor.shape, order}];
   if (!made) made = scope.constant(order.empty() ? tensor : permuted(tensor, order));
   return made;
+}
+
+void TfConstants::fold(Graph& bound) const { fold_constants(bound); }
+
+void TfConstants::replace(TfScope& /*scope*/, const std::string& name, TfOutput /*value*/) {
+  throw Error(ErrorKind::internal, fmt::format("tensorflow: constant '{}' does not change", name));
 }
 
 TfOutput TfValues::plain(ValueId id) {

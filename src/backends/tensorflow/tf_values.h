@@ -22,6 +22,12 @@ class TfConstants {
   virtual ~TfConstants() = default;
   // `order` empty: as they are. `name` is the Graph's.
   virtual TfOutput of(TfScope& scope, const std::string& name, const Tensor& tensor, const std::vector<int64_t>& order);
+  // Computes beforehand what follows from constants.
+  virtual void fold(Graph& bound) const;
+  // Whether steps of training change some of them: operators are then made as training computes them, of operations that have gradients.
+  virtual bool trains() const { return false; }
+  // After each step the constant `name` is `value`, which is in its own order of dimensions. Of a training.
+  virtual void replace(TfScope& scope, const std::string& name, TfOutput value);
 
  private:
   std::map<std::tuple<const std::byte*, DataType, Shape, std::vector<int64_t>>, TfOutput> made_;
@@ -38,6 +44,8 @@ class TfValues {
   TfOutput ordered(ValueId id, const std::vector<int64_t>& order);
   // Made with channels last, and nobody has asked for another order: a computation on it should stay there.
   bool is_channels_last(ValueId id) const;
+  bool trains() const { return constants_.trains(); }
+  void replace(ValueId id, TfOutput value) { constants_.replace(scope_, graph_.values[static_cast<size_t>(id)].name, value); }
   void set_plain(ValueId id, TfOutput value) { values_[static_cast<size_t>(id)].plain = value; }
   void set_channels_last(ValueId id, TfOutput value) { values_[static_cast<size_t>(id)].last = value; }
 

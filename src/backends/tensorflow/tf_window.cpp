@@ -29,6 +29,15 @@ void set_pads(TfWindow& w, const std::vector<int64_t>& given, const std::string&
 
 }  // namespace
 
+bool pads_as_same(const TfWindow& w) {
+  for (size_t i = 0; i < w.rank(); ++i) {
+    const int64_t positions = (w.in[i] + w.strides[i] - 1) / w.strides[i];
+    const int64_t total = std::max<int64_t>((positions - 1) * w.strides[i] + w.extent(i) - w.in[i], 0);
+    if (w.out[i] != positions || w.begins[i] != total / 2 || w.ends[i] != total - total / 2) return false;
+  }
+  return true;
+}
+
 TfWindow tf_window(const TfCall& call, const std::vector<int64_t>& kernel) {
   using Ints = std::vector<int64_t>;
   const Shape in = call.shape(0), out = call.output_shape();

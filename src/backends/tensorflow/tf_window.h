@@ -17,6 +17,9 @@ struct TfWindow {
   int64_t extent(size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
 };
 
+// Whether its pads are those that TensorFlow's padding SAME has.
+bool pads_as_same(const TfWindow& w);
+
 // Of a node whose output's shape is inferred. One dimension is widened to two. Refuses other than one to three.
 TfWindow tf_window(const TfCall& call, const std::vector<int64_t>& kernel);
 

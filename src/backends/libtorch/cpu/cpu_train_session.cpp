@@ -2,13 +2,13 @@
 
 #include "backends/common/query_thread.h"
 #include "backends/common/staging.h"
+#include "backends/common/train_ports.h"
 #include "backends/libtorch/cpu/gathered_inputs.h"
 #include "backends/libtorch/cpu/shared_averager.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
 #include "backends/libtorch/train/step_clock.h"
 #include "backends/libtorch/train/torch_trainer.h"
-#include "backends/libtorch/train/train_ports.h"
 
 #include <ATen/Parallel.h>
 
@@ -44,7 +44,7 @@ class TorchCpuTrainSession final : public Session {
   TorchCpuTrainSession(const Model& model, const LoadOptions& options, const TorchSettings& settings)
       : clock_(*options.clock),
         completion_(options.completion),
-        inputs_(train_ports(model.graph(), options.train)),
+        inputs_(train_ports("libtorch", model.graph(), options.train)),
         staging_("libtorch", inputs_),
         slots_(static_cast<size_t>(options.slots)),
         trainer_(model, target_of(options.precision, settings), options.train),

@@ -1,9 +1,9 @@
 #include "backends/libtorch/cuda/cuda_train_session.h"
 
+#include "backends/common/train_ports.h"
 #include "backends/libtorch/cuda/cuda_session_base.h"
 #include "backends/libtorch/cuda/cuda_train_slot.h"
 #include "backends/libtorch/cuda/nccl_averager.h"
-#include "backends/libtorch/train/train_ports.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -26,7 +26,8 @@ TorchTarget target_of(const LoadOptions& options, const TorchSettings& settings)
 class TorchCudaTrainSession final : public CudaSessionBase<CudaTrainSlot> {
  public:
   TorchCudaTrainSession(const Model& model, const LoadOptions& options, const TorchSettings& settings)
-      : CudaSessionBase(options, settings, target_of(options, settings), train_ports(model.graph(), options.train), "training the model") {
+      : CudaSessionBase(options, settings, target_of(options, settings), train_ports("libtorch", model.graph(), options.train),
+                        "training the model") {
     load(options, settings, [&] { prepare(model, options, settings); });
   }
   ~TorchCudaTrainSession() override { end(); }

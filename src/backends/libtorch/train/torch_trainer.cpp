@@ -1,5 +1,6 @@
 #include "backends/libtorch/train/torch_trainer.h"
 
+#include "backends/common/train_ports.h"
 #include "backends/libtorch/train/held_memory.h"
 #include "model/graph_tools.h"
 
@@ -17,21 +18,6 @@
 
 namespace deepgap {
 namespace {
-
-// Scores are what a loss is of: where a network answers probabilities, those before its Softmax.
-Graph ending_with_scores(const Graph& graph, Loss loss) {
-  Graph scores = graph;
-  if (scores.outputs.empty()) return scores;
-  scores.outputs.resize(1);
-  if (loss != Loss::cross_entropy) return scores;
-  for (const Node& node : scores.nodes) {
-    if (node.op == "Softmax" && node.outputs[0] == scores.outputs[0]) {
-      scores.outputs[0] = node.inputs[0];
-      break;
-    }
-  }
-  return scores;
-}
 
 // The backward pass runs where it is called: its work belongs to what this thread captures, and no other has to be woken.
 class OnThisThread {

@@ -1,7 +1,7 @@
 #include "backends/libtorch/train/torch_trainer.h"
 
+#include "backends/common/train_ports.h"
 #include "backends/libtorch/torch_failure.h"
-#include "backends/libtorch/train/train_ports.h"
 #include "backends/libtorch/train/trained_network.h"
 
 #include <ATen/Parallel.h>
@@ -184,7 +184,7 @@ TEST(TorchTrainer, MemoryThatEndsInTheBackwardPassLeavesNothingBehind) {
 
 std::string refusal(const Model& model, const TrainSettings& settings, int64_t batch) {
   try {
-    train_ports(model.graph(), settings);
+    train_ports("libtorch", model.graph(), settings);
     TorchTrainer(model, train_target(), settings).prepare(batch);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::refused);

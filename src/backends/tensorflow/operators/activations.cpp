@@ -17,6 +17,11 @@ TfOutput select(TfScope& s, TfOutput condition, TfOutput yes, TfOutput no) { ret
 TfOutput is_below(TfScope& s, TfOutput x, double value) { return s.binary("Less", x, s.number(TfScope::type_of(x), value)); }
 TfOutput is_above(TfScope& s, TfOutput x, double value) { return s.binary("Greater", x, s.number(TfScope::type_of(x), value)); }
 
+bool is_floating(TfOutput x) {
+  const TfType type = TfScope::type_of(x);
+  return type == TfType::f32 || type == TfType::f64 || type == TfType::f16 || type == TfType::bf16;
+}
+
 TfOutput mish(TfScope& s, TfOutput x) { return s.binary("Mul", x, s.unary("Tanh", s.unary("Softplus", x))); }
 // As Keras writes it.
 TfOutput hard_swish(TfScope& s, TfOutput x) { return s.binary("Mul", x, scaled(s, s.unary("Relu6", shifted(s, x, 3)), 1.0 / 6)); }
@@ -66,9 +71,11 @@ void thresholded_relu(const TfCall& call) {
 
 void shrink(const TfCall& call) {
   const double bias = call.float_of("bias", 0), lambda = call.float_of("lambd", 0.5f);
-  apply(call, [=](TfScope& s, TfOutput x) {
+  // Of whole numbers in floating point, since bias and threshold may be fractions.
+  apply(call, [=](TfScope& s, TfOutput given) {
+    const TfOutput x = is_floating(given) ? given : s.cast(given, TfType::f64);
     const TfOutput above = select(s, is_above(s, x, lambda), shifted(s, x, -bias), zero_like(s, x));
-    return select(s, is_below(s, x, -lambda), shifted(s, x, bias), above);
+    return s.cast(select(s, is_below(s, x, -lambda), shifted(s, x, bias), above), TfScope::type_of(given));
   });
 }
 

@@ -75,8 +75,12 @@ TfOutput filled_filter(const TfCall& call, TfWindow& w, TfOutput filter, int64_t
 }
 
 TfOutput convolved_image(const TfCall& call, TfOutput x, TfOutput filter, const TfWindow& w) {
+  // The gradient of Conv2D in the library knows the pads SAME and VALID only.
+  const bool trains = call.values.trains(), same = trains && pads_as_same(w);
+  if (trains && !same) x = pad_places(call.scope, x, w.begins, w.ends);
   TfMaker maker = call.scope.make("Conv2D");
   maker.in(x).in(filter).integers("strides", with_ends(w.strides)).integers("dilations", with_ends(w.dilations));
+  if (trains) return maker.text("padding", same ? "SAME" : "VALID").out();
   const bool padded = std::any_of(w.begins.begin(), w.begins.end(), [](int64_t p) { return p != 0; }) ||
                       std::any_of(w.ends.begin(), w.ends.end(), [](int64_t p) { return p != 0; });
   if (!padded) return maker.text("padding", "VALID").out();
@@ -122,7 +126,8 @@ TfOutput convolved(const TfCall& call, TfOutput x, TfWindow w) {
   if (groups > 1 && groups == channels && w.rank() == 2 && w.strides[0] == w.strides[1])
     return depthwise(call, x, w, channels, weights[0] / groups);
   TfOutput filter = filter_of(call, w, 1, 0);
-  if (w.rank() == 3) filter = filled_filter(call, w, filter, weights[1], weights[0]);
+  // Conv3D has no dilation, and the gradient of Conv2D in the library has none.
+  if (w.rank() == 3 || call.values.trains()) filter = filled_filter(call, w, filter, weights[1], weights[0]);
   const auto convolve = [&](TfOutput part, TfOutput part_filter) {
     return w.rank() == 3 ? convolved_volume(call, part, part_filter, w) : convolved_image(call, part, part_filter, w);
   };

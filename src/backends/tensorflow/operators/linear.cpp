@@ -7,16 +7,25 @@
 namespace deepgap {
 namespace {
 
+// A B, either transposed. A product of no columns with no rows is written out: joined with what is added to it, TensorFlow would leave that
+// away.
+TfOutput product(const TfCall& call) {
+  TfScope& s = call.scope;
+  const bool transposes = call.int_of("transA", 0) != 0;
+  if (call.shape(0).at(transposes ? 0 : 1) == 0) return s.binary("Fill", s.ints(call.output_shape()), s.number(call.tf_type_of(0), 0));
+  return s.make("MatMul")
+      .in(call.in(0))
+      .in(call.in(1))
+      .flag("transpose_a", transposes)
+      .flag("transpose_b", call.int_of("transB", 0) != 0)
+      .out();
+}
+
 // alpha A B + beta C.
 void gemm(const TfCall& call) {
   TfScope& s = call.scope;
   const double alpha = call.float_of("alpha", 1), beta = call.float_of("beta", 1);
-  TfOutput y = s.make("MatMul")
-                   .in(call.in(0))
-                   .in(call.in(1))
-                   .flag("transpose_a", call.int_of("transA", 0) != 0)
-                   .flag("transpose_b", call.int_of("transB", 0) != 0)
-                   .out();
+  TfOutput y = product(call);
   const TfType type = TfScope::type_of(y);
   if (alpha != 1) y = s.binary("Mul", y, s.number(type, alpha));
   if (call.has(2) && beta != 0) {

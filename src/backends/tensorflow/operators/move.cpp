@@ -23,6 +23,10 @@ void identity(const TfCall& call) {
 }
 
 void dropout(const TfCall& call) {
+  if (call.values.trains() && (!call.has(1) || call.number(1) != 0))
+    call.refuse(
+        "training with Dropout is not run, because TensorFlow draws other numbers than the reference; networks of the zoo train "
+        "without it by :dropout=0");
   if (call.has(2) && (call.constant(2).data == nullptr || *call.constant(2).data != std::byte{0})) call.refuse("training mode");
   identity(call);
 }

@@ -27,9 +27,31 @@ TfOutput beside(TfScope& s, TfOutput numbers, int64_t channels, const TfLayout& 
   return s.reshape(numbers, shape);
 }
 
+// By the batch's own statistics, towards which the running ones move; the running variance is that of a sample.
+void batch_norm_of_batch(const TfCall& call) {
+  if (call.shape(0).size() != 4 || call.type(0) != DataType::f32) call.refuse("training normalises batches of float32 images alone");
+  TfScope& s = call.scope;
+  const double moves = 1 - call.float_of("momentum", 0.9f);
+  // With a factor of 1 nothing is read of the running statistics, and the library wants none.
+  const auto statistic = [&](size_t input) { return moves == 1 ? s.constant(make_tensor(DataType::f32, {0})) : call.in(input); };
+  const TfOutput y = s.make("FusedBatchNormV3")
+                         .in(call.in_last(0))
+                         .in(call.in(1))
+                         .in(call.in(2))
+                         .in(statistic(3))
+                         .in(statistic(4))
+                         .number("epsilon", call.float_of("epsilon", 1e-5f))
+                         .number("exponential_avg_factor", moves)
+                         .flag("is_training", true)
+                         .out();
+  for (const int input : {3, 4}) call.values.replace(call.node.inputs[static_cast<size_t>(input)], {y.operation, input - 2});
+  call.out_last(0, y);
+}
+
 void batch_norm(const TfCall& call) {
   call.expect_outputs(1);
   if (call.int_of("training_mode", 0) != 0) call.refuse("training_mode is not run");
+  if (call.values.trains()) return batch_norm_of_batch(call);
   TfScope& s = call.scope;
   const double epsilon = call.float_of("epsilon", 1e-5f);
   const Shape shape = call.shape(0);

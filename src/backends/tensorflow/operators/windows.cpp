@@ -142,22 +142,12 @@ TfOutput corrected(const TfCall& call, TfOutput y, const Tensor& factors) {
   return call.scope.binary("Mul", y, call.scope.cast(call.scope.constant(factors), TfScope::type_of(y)));
 }
 
-// As TensorFlow pads by itself, leaving padding out of averages.
-bool is_same(const TfWindow& w) {
-  for (size_t i = 0; i < w.rank(); ++i) {
-    const int64_t positions = (w.in[i] + w.strides[i] - 1) / w.strides[i];
-    const int64_t total = std::max<int64_t>((positions - 1) * w.strides[i] + w.kernel[i] - w.in[i], 0);
-    if (w.out[i] != positions || w.begins[i] != total / 2 || w.ends[i] != total - total / 2) return false;
-  }
-  return true;
-}
-
 void average_pool(const TfCall& call) {
   const TfWindow w = tf_window(call, call.ints_of("kernel_shape", {}));
   if (!all_are(w.dilations, 1)) call.refuse("dilations");
   const bool counts_padding = call.int_of("count_include_pad", 0) != 0;
   const TfOutput image = as_image(call, call.in_last(0), w);
-  if (!counts_padding && w.rank() == 2 && is_same(w)) {
+  if (!counts_padding && w.rank() == 2 && pads_as_same(w)) {
     const TfOutput y = call.scope.make("AvgPool")
                            .in(image)
                            .integers("ksize", around(w.kernel))

@@ -4,6 +4,7 @@
 #include "model/einsum.h"
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
+#include "model/input_uses.h"
 #include "model/item_counts.h"
 #include "model/packed_weights.h"
 
@@ -79,6 +80,11 @@ int64_t macs_of(const Graph& graph, const Node& node) {
     return times(elements(graph, node.outputs[0]), a.at(attribute_int(node, "transA", 0) != 0 ? 0 : 1), node);
   }
   if (node.op == "Einsum") return einsum_macs(graph, node);
+  // Each step of each sequence meets all weights of input and recurrence.
+  if (node.op == "LSTM" || node.op == "GRU" || node.op == "RNN") {
+    const Shape x = known_shape(graph, node.inputs[0]);
+    return times(x.at(0) * x.at(1), elements(graph, node.inputs[1]) + elements(graph, node.inputs[2]), node);
+  }
   return 0;
 }
 
@@ -134,7 +140,7 @@ bool takes_weights(const Node& node, size_t input, const Tensor& tensor) {
 }
 
 bool passes_weights(const Node& node, size_t input) {
-  static const Names names{"Identity", "Cast", "QuantizeLinear", "DequantizeLinear", "Transpose", "Reshape", "Squeeze", "Unsqueeze"};
+  static const Names names{"Identity", "Cast", "QuantizeLinear", "DequantizeLinear", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Pad"};
   return input == 0 && names.count(node.op) != 0 && !node.outputs.empty() && node.outputs[0] != no_value;
 }
 
@@ -148,6 +154,13 @@ bool is_weight(const Graph& graph, const std::vector<std::vector<size_t>>& reade
     }
   }
   return false;
+}
+
+// Read by bodies of If and Loop alone.
+bool is_weight_in_bodies(const Graph& graph, ValueId id, const Tensor& tensor) {
+  bool found = false;
+  visit_uses(graph, id, false, [&](const InputUse& use) { found = found || takes_weights(use.node, use.input, tensor); });
+  return found;
 }
 
 // Quantized weights are integers that a DequantizeLinear reads; any other integer is a shape or an index.
@@ -281,7 +294,8 @@ std::vector<ValueId> parameter_constants(const Graph& graph) {
   const auto readers = consumers(graph);
   std::vector<ValueId> found;
   for (const auto& [id, tensor] : graph.constants)
-    if (may_be_weight(tensor) && is_weight(graph, readers, id, tensor)) found.push_back(id);
+    if (may_be_weight(tensor) && (readers[id].empty() ? is_weight_in_bodies(graph, id, tensor) : is_weight(graph, readers, id, tensor)))
+      found.push_back(id);
   return found;
 }
 

@@ -134,7 +134,6 @@ TEST(ModelSource, FilesOfOtherFormats) {
 }
 
 TEST(ModelSource, UnknownNames) {
-  EXPECT_THAT(error_of({.name = "gnmt"}, ErrorKind::refused), HasSubstr("GNMT (MLPerf v0.5) is not in the zoo"));
   EXPECT_THAT(error_of({.name = "resnet5"}, ErrorKind::usage), HasSubstr("did you mean"));
   EXPECT_THAT(error_of({.name = "resnet18:widht=2"}, ErrorKind::usage), HasSubstr("widht"));
   EXPECT_THAT(error_of({.name = "nowhere/x.onnx"}, ErrorKind::input), HasSubstr("nowhere/x.onnx"));

@@ -15,6 +15,7 @@
 #include "model/eval/evaluator.h"
 #include "model/eval/parallel.h"
 #include "model/graph_tools.h"
+#include "model/input_uses.h"
 #include "model/integer_values.h"
 #include "model/weights/seeded_cache.h"
 #include "stats/philox.h"
@@ -48,6 +49,7 @@ void fill_integers(std::span<int64_t> values, int64_t below, uint64_t seed, cons
 struct Use {
   const Node* node = nullptr;
   size_t input = 0;
+  bool in_body = false;  // of an If or a Loop
 };
 
 // Longest path from the inputs, in nodes.
@@ -128,6 +130,8 @@ bool is_embedding(const Node& node, size_t input, const Shape& shape) {
   return node.op == "Add" && std::ranges::count_if(shape, [](int64_t size) { return size > 1; }) > 1;
 }
 
+bool is_recurrent(const std::string& op) { return op == "LSTM" || op == "GRU" || op == "RNN"; }
+
 int64_t fan_in_of(const Node& node, const Shape& shape) {
   if (node.op == "Conv") return element_count(shape) / std::max<int64_t>(1, shape[0]);
   if (node.op == "Gemm") return shape[attribute_int(node, "transB", 0) != 0 ? 1 : 0];
@@ -168,6 +172,8 @@ void Seeding::fill_plain() {
     if (tensor.type != DataType::f32)
       throw Error(ErrorKind::input,
                   fmt::format("'{}': seeded weights are float32, '{}' is {}", graph_.name, graph_.values[id].name, name_of(tensor.type)));
+    if (!uses.contains(id))
+      visit_uses(graph_, id, false, [&, at = id](const InputUse& use) { uses.try_emplace(at, Use{&use.node, use.input, true}); });
     fill_constant(id, uses.count(id) ? uses[id] : Use{});
   }
 }
@@ -189,7 +195,9 @@ void Seeding::fill_constant(ValueId id, const Use& use) {
     fill_with(tensor, rare_score);
   } else if (is_embedding(*use.node, use.input, tensor.shape)) {
     fill_normal_with(tensor, 1.0f, seed_, graph_.values[id].name);
-  } else if ((op == "Gemm" || op == "Add") && use.input + 1 == use.node->inputs.size() &&
+  } else if (is_recurrent(op) && (use.input == 1 || use.input == 2)) {
+    fill_normal_with(tensor, static_cast<float>(1 / std::sqrt(static_cast<double>(tensor.shape.back()))), seed_, graph_.values[id].name);
+  } else if (!use.in_body && (op == "Gemm" || op == "Add") && use.input + 1 == use.node->inputs.size() &&
              std::ranges::count(graph_.outputs, use.node->outputs[0]) != 0) {
     fill_with(tensor, 0.0f);
     measured_.insert(id);

@@ -205,6 +205,19 @@ ValueId NetworkBuilder::classify(const std::string& layer, const Feature& x, int
   return linear(layer, dropout("dropout", averages, dropped), x.channels, classes, output);
 }
 
+ValueId NetworkBuilder::outer(const std::string& name, DataType type, Dims dims) {
+  const ValueId id = value(name, type);
+  graph_.values[id].dims = std::move(dims);
+  return id;
+}
+
+void NetworkBuilder::declare(ValueId id, DataType type, Dims dims) {
+  graph_.values[id].type = type;
+  graph_.values[id].dims = std::move(dims);
+}
+
+void NetworkBuilder::infer() { infer_shapes(graph_); }
+
 Graph NetworkBuilder::finish(std::vector<ValueId> outputs) {
   graph_.outputs = std::move(outputs);
   infer_shapes(graph_);

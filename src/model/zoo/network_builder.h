@@ -73,7 +73,14 @@ class NetworkBuilder {
   ValueId scalar(const std::string& name, float content);  // of one name there is one
   ValueId numbers(const std::string& name, Shape shape, const std::vector<float>& content);
   ValueId integers(const std::string& name, const std::vector<int64_t>& content);  // rank 1; of one name there is one
+  // Of a body: a value of the Graph around it, which is read by its name.
+  ValueId outer(const std::string& name, DataType type, Dims dims);
+  // What shape inference cannot tell: the outputs of a node with a body.
+  void declare(ValueId id, DataType type, Dims dims);
+  const Value& described(ValueId id) const { return graph_.values[static_cast<size_t>(id)]; }
 
+  // Infers what is known of the values so far.
+  void infer();
   // The Graph with shapes inferred and these outputs. The builder is empty afterwards.
   Graph finish(std::vector<ValueId> outputs);
   Graph finish(ValueId output) { return finish(std::vector<ValueId>{output}); }

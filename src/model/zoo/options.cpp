@@ -12,8 +12,6 @@
 
 namespace deepgap {
 
-namespace {
-
 int64_t int_option(const std::string& model, const std::string& key, const std::string& text, int64_t low, int64_t high) {
   const auto value = parse_int(text);
   if (!value || *value < low || *value > high)
@@ -27,6 +25,8 @@ double number_option(const std::string& model, const std::string& key, const std
     throw Error(ErrorKind::usage, fmt::format("model '{}': option {}={} is not a number from {} to {}", model, key, text, low, high));
   return *value;
 }
+
+namespace {
 
 double width_option(const std::string& model, const std::string& text) { return number_option(model, "width", text, 0.05, 8); }
 double dropout_option(const std::string& model, const std::string& text) { return number_option(model, "dropout", text, 0, 0.99); }

@@ -36,6 +36,10 @@ struct DecoderOptions {
 };
 DecoderOptions decoder_options(const std::string& model, const ZooOptions& options, const DecoderOptions& preset);
 
+// Throw Error{usage} unless `text` is a number, or a whole one, from `low` to `high`.
+int64_t int_option(const std::string& model, const std::string& key, const std::string& text, int64_t low, int64_t high);
+double number_option(const std::string& model, const std::string& key, const std::string& text, double low, double high);
+
 // `value` rounded to the nearest multiple of `divisor`, never more than 10 % below it: how width-changed networks are built.
 int64_t make_divisible(double value, int64_t divisor = 8);
 

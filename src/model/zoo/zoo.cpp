@@ -28,12 +28,6 @@ std::unique_ptr<ZooModel> find_zoo_model(const std::string& name, ZooOptions& op
   return Registry<ZooModel>::instance().make("model", base);
 }
 
-std::string why_not_in_zoo(const std::string& name) {
-  if (name.substr(0, name.find(':')) != "gnmt") return "";
-  return "GNMT (MLPerf v0.5) is not in the zoo, because its decoder's answers decide when it ends and sizes must be known at load. An ONNX "
-         "file of a part can be measured by its path";
-}
-
 bool is_chaotic(const std::string& model_name, const std::string& weights) {
   if (weights != "seeded" || is_model_file(model_name)) return false;
   ZooOptions options;

@@ -43,8 +43,6 @@ class ZooModel {
 std::vector<std::string> zoo_names();
 // Splits "name:key=value,..."; nullptr when there is no such name.
 std::unique_ptr<ZooModel> find_zoo_model(const std::string& name, ZooOptions& options);
-// Networks of known benchmarks that the zoo has not: why, else empty.
-std::string why_not_in_zoo(const std::string& name);
 // Of the zoo, seeded, and ZooModel::is_chaotic. Throws Error{usage} as find_zoo_model does.
 bool is_chaotic(const std::string& model_name, const std::string& weights);
 Preprocessing preprocessing_for(const std::string& model_name);  // the zoo's, or the default for files

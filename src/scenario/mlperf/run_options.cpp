@@ -37,12 +37,16 @@ ssd_resnet34.*.performance_sample_count_override = 64
 bert_large.*.performance_sample_count_override = 10833
 bert_large.Server.target_latency = 130
 bert_large.Offline.min_query_count = 10833
+gnmt.*.performance_sample_count_override = 3003
+gnmt.Server.target_latency = 250
+gnmt.Server.target_latency_percentile = 97
 )";
 
-// How many samples the benchmark's own data set has (ImageNet's, COCO's and SQuAD's validation sets); 0: not known here.
+// How many samples the benchmark's own data set has (ImageNet's, COCO's and SQuAD's validation sets, newstest2014); 0: not known here.
 int64_t official_samples(const std::string& model) {
-  static const std::map<std::string, int64_t> samples{
-      {"bert_large", 10833}, {"mobilenet_v1", 50000}, {"resnet50", 50000}, {"ssd_mobilenet_v1", 5000}, {"ssd_resnet34", 5000}};
+  static const std::map<std::string, int64_t> samples{{"bert_large", 10833},      {"gnmt", 3003},
+                                                      {"mobilenet_v1", 50000},    {"resnet50", 50000},
+                                                      {"ssd_mobilenet_v1", 5000}, {"ssd_resnet34", 5000}};
   const auto found = samples.find(model);
   return found == samples.end() ? 0 : found->second;
 }

@@ -86,6 +86,17 @@ TEST(ImportCsv, MlperfsTableTellsNoBatch) {
   EXPECT_THAT(imported.notes[0], HasSubstr("29 of 29 rows tell no batch"));
 }
 
+TEST(ImportCsv, GnmtOfTheServerWithFourGpus) {
+  const Imported imported = import_file("mlperf_gnmt.csv");
+  ASSERT_EQ(imported.records.size(), 2U);
+  EXPECT_TRUE(imported.contradictions.empty());
+  const Record& server = imported.records[1];
+  EXPECT_EQ(server.point.model + " " + server.point.scenario, "gnmt server");
+  EXPECT_EQ(server.point.placement.devices.size(), 4U);
+  EXPECT_DOUBLE_EQ(server.estimates.at("throughput").value, 828.57);
+  EXPECT_DOUBLE_EQ(server.estimates.at("latency_p99_ms").value, 274.621);
+}
+
 TEST(ImportCsv, RecordsSayWhoPublishedThem) {
   const CsvTable table = parse_csv("model,device_name,batch,throughput\nresnet50,NVIDIA L4,8,1200\nresnet50,NVIDIA L4,8,1200\n", "a.csv");
   const Imported imported = import_csv(table, mapping_for(table.header, "a.csv"), "somebody-2026");

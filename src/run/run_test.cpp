@@ -139,7 +139,7 @@ TEST(Winner, is_named_with_its_lead_or_without_a_difference) {
   EXPECT_FALSE(clear[0].open);
   const auto once = winner_lines(summarize_points(engines(100, 150, 1)));
   ASSERT_EQ(once.size(), 1u);
-  EXPECT_NE(once[0].text.find("not compared (single run); add --repeats 5"), std::string::npos) << once[0].text;
+  EXPECT_NE(once[0].text.find("not compared (single run); add --repeats 5, or --duel backend"), std::string::npos) << once[0].text;
   const std::vector<Record> alone{ok_record(1, 100)};
   const auto only = winner_lines(summarize_points(alone));
   ASSERT_EQ(only.size(), 1u) << "what it reaches";

@@ -55,8 +55,11 @@ WinnerLine line_of(const Workload& workload, const std::vector<Peak>& best) {
   if (comparison && comparison->separable())
     return {fmt::format("{}: {} is the fastest, {}", workload.label, first, comparison_words(*comparison, second))};
   if (!comparison) return {fmt::format("{}: {} vs {}: not compared, one of them has no throughput", workload.label, first, second)};
-  if (!comparison->interval)
-    return {fmt::format("{}: {} vs {}: not compared ({}); add --repeats 5", workload.label, first, second, why_too_few(*comparison))};
+  if (!comparison->interval) {
+    const bool are_engines = best[0].point->point.backend != best[1].point->point.backend;
+    return {fmt::format("{}: {} vs {}: not compared ({}); add --repeats 5{}", workload.label, first, second, why_too_few(*comparison),
+                        are_engines ? ", or --duel backend, which answers sooner" : "")};
+  }
   const auto [ratio, low, high] = ratio_text(comparison->ratio, *comparison->interval);
   return {fmt::format("{}: {} vs {}: no significant difference, {}x ({} to {})", workload.label, first, second, ratio, low, high), true};
 }

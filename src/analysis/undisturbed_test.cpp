@@ -95,6 +95,20 @@ TEST(Undisturbed, HasNoAnswerForQueriesThatShareTheMachineWithEachOther) {
   EXPECT_FALSE(find_undisturbed(unknown).share) << "whether others were busy is not known";
 }
 
+TEST(Undisturbed, OfVeryManyQueriesSomeStandForAll) {
+  Record record = quiet_second();
+  record.timings.clear();
+  for (uint64_t i = 0; record.timings.empty() || record.timings.back().end < 1000 * ms; ++i) {  // of 200 and 600 ns in turn
+    const Nanoseconds begin = record.timings.empty() ? 0 : record.timings.back().end;
+    record.timings.push_back({i, begin, begin, begin + (i % 2 == 0 ? 200 : 600), 1, Status::ok});
+  }
+  ASSERT_GT(record.timings.size(), 2'000'000u);
+  const auto values = find_undisturbed(record).values;
+  ASSERT_TRUE(values);
+  EXPECT_NEAR(values->throughput.value, 2.5e6, 1e3);
+  EXPECT_LE(values->throughput.n, 1'000'000);
+}
+
 // Whoever takes long is cut short more often. Other rows: bench/coverage, undisturbed.
 TEST(Undisturbed, TheChoiceOfSlicesDoesNotPreferShortQueries) {
   std::mt19937_64 random(4);

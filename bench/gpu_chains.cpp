@@ -1,5 +1,5 @@
-// Chains of convolutions as ResNets have them (engine/gpu/chain.h): each kernel held against the same convolutions one by one, with
-// integers byte for byte, and timed beside them. Wants a GPU.
+// Chains of convolutions as ResNets and MobileNetV2 have them (engine/gpu/chain.h): each kernel held against the same convolutions one by
+// one, with integers byte for byte, and timed beside them. Wants a GPU.
 #include "gpu_convolution/measure.h"
 
 #include "cuda/compiler.h"
@@ -48,6 +48,38 @@ struct Named {
   gpu::Chain chain;
 };
 
+// MobileNetV2's block: `wide` 0: the first one, which does not expand.
+gpu::Chain inverted(int64_t batch, int64_t size, int64_t in, int64_t wide, int64_t out, int64_t stride) {
+  using gpu::EpilogueStep;
+  const auto clamped = [](gpu::Convolution p) {
+    p.epilogue.steps = {EpilogueStep::clamped(0, 6)};
+    return p;
+  };
+  const bool expands = wide > 0;
+  if (!expands) wide = in;
+  const auto f16 = gpu::ComputeType::f16;
+  gpu::Convolution depthwise = clamped(layer(f16, batch, size, wide, wide, 3, false));
+  depthwise.groups = wide;
+  depthwise.stride_h = depthwise.stride_w = stride;
+  depthwise.out_h = depthwise.out_w = (size + 1) / stride;
+  gpu::Convolution project = layer(f16, batch, depthwise.out_h, wide, out, 1, false);
+  project.epilogue.steps.clear();
+  if (stride == 1 && in == out) project.epilogue.steps = {EpilogueStep::of(EpilogueStep::Kind::add)};
+  gpu::Chain chain{.links = {{depthwise, false}, {project}}, .branch = {}};
+  if (expands) chain.links.insert(chain.links.begin(), {clamped(layer(f16, batch, size, in, wide, 1, false)), false});
+  return chain;
+}
+
+std::vector<Named> inverted_residuals(int64_t batch) {
+  return {
+      {"112 32>16 inverted", inverted(batch, 112, 32, 0, 16, 1)},       {"112 16>96/2>24 inverted", inverted(batch, 112, 16, 96, 24, 2)},
+      {"56 24>144>24+ inverted", inverted(batch, 56, 24, 144, 24, 1)},  {"56 24>144/2>32 inverted", inverted(batch, 56, 24, 144, 32, 2)},
+      {"28 32>192>32+ inverted", inverted(batch, 28, 32, 192, 32, 1)},  {"28 32>192/2>64 inverted", inverted(batch, 28, 32, 192, 64, 2)},
+      {"14 64>384>64+ inverted", inverted(batch, 14, 64, 384, 64, 1)},  {"14 64>384>96 inverted", inverted(batch, 14, 64, 384, 96, 1)},
+      {"14 96>576>96+ inverted", inverted(batch, 14, 96, 576, 96, 1)},  {"14 96>576/2>160 inverted", inverted(batch, 14, 96, 576, 160, 2)},
+      {"7 160>960>160+ inverted", inverted(batch, 7, 160, 960, 160, 1)}};
+}
+
 std::vector<Named> chains_of(gpu::ComputeType compute, int64_t batch) {
   const auto of = [&](int64_t size, int64_t in, int64_t out, int64_t kernel, bool adds) {
     return layer(compute, batch, size, in, out, kernel, adds);
@@ -62,9 +94,13 @@ std::vector<Named> chains_of(gpu::ComputeType compute, int64_t batch) {
   const auto pair = [&](int64_t size, int64_t narrow, int64_t wide, int64_t next) {
     return gpu::Chain{.links = {{of(size, narrow, wide, 1, true)}, {of(size, wide, next, 1, false)}}, .branch = {}};
   };
-  return {{"56 3x3>256+branch>64", begin},         {"56 256+branch>64", begin_pair},      {"56 3x3>256+>64", three(64)},
-          {"56 3x3>256+>128", three(128)},         {"56 256+>64", pair(56, 64, 256, 64)}, {"28 512+>128", pair(28, 128, 512, 128)},
-          {"28 512+>256", pair(28, 128, 512, 256)}};
+  std::vector<Named> all{{"56 3x3>256+branch>64", begin},         {"56 256+branch>64", begin_pair},
+                         {"56 3x3>256+>64", three(64)},           {"56 3x3>256+>128", three(128)},
+                         {"56 256+>64", pair(56, 64, 256, 64)},   {"28 512+>128", pair(28, 128, 512, 128)},
+                         {"28 512+>256", pair(28, 128, 512, 256)}};
+  if (compute == gpu::ComputeType::f16)
+    for (Named& named : inverted_residuals(batch)) all.push_back(std::move(named));
+  return all;
 }
 
 // What a chain reads and writes, and its parts' kernels.
@@ -72,10 +108,10 @@ class Trial {
  public:
   Trial(Workshop& workshop, gpu::Kernels& kernels, const gpu::Chip& chip, const gpu::TunedFile& known, const gpu::Chain& chain)
       : workshop_(workshop), kernels_(kernels), chain_(chain), problems_(chain.problems()) {
-    const gpu::Convolution &first = *problems_[0], &wide = chain.wide().problem;
+    const gpu::Convolution &first = *problems_[0], &adding = chain.adding();
     source_ = filled(source_bytes(first), first.source, 1);
-    added_ =
-        chain.branch ? filled(source_bytes(*chain.branch), chain.branch->source, 2) : filled(target_bytes(wide), wide.epilogue.residual, 2);
+    added_ = chain.branch ? filled(source_bytes(*chain.branch), chain.branch->source, 2)
+                          : filled(target_bytes(adding), adding.epilogue.residual, 2);
     for (const gpu::Convolution* p : problems_) {
       weights_.push_back(random_weights(*p));
       scale_bias_.push_back(random_scale_bias(*p, weights_.back()));
@@ -98,21 +134,18 @@ class Trial {
   double seconds_of_parts() { return seconds(part_launches_); }
   // 0, with what is wrong said: none.
   double seconds_of(const gpu::ChainVariant& variant, std::string& wrong) {
-    const cuda::DeviceMemory packed = uploaded(gpu::packed_weights(chain_, variant, weights_));
+    const cuda::DeviceMemory packed = uploaded(variant.pack(chain_, variant, weights_));
     std::vector<float> tables;
     for (const auto& table : scale_bias_) tables.insert(tables.end(), table.begin(), table.end());
     const cuda::DeviceMemory scale_bias =
         uploaded({reinterpret_cast<const std::byte*>(tables.data()), reinterpret_cast<const std::byte*>(tables.data() + tables.size())});
-    const size_t first = chain_.head() != nullptr ? 0 : 1;
     const auto address = [&](int role) -> cuda::Address {
       if (role == gpu::chain_source) return source_.address();
       if (role == gpu::chain_weights) return packed.address();
       if (role == gpu::chain_scale_bias) return scale_bias.address();
       if (role == gpu::chain_added) return added_.address();
-      const size_t link = static_cast<size_t>(role - gpu::chain_targets) - first;
-      return static_cast<size_t>(role - gpu::chain_targets) >= first && link < chain_.links.size() && chain_.links[link].stored
-                 ? found_[link].address()
-                 : 0;
+      const auto link = static_cast<size_t>(role - gpu::chain_targets);
+      return link < chain_.links.size() && chain_.links[link].stored ? found_[link].address() : 0;
     };
     const std::vector<gpu::BoundLaunch> launches{{variant.launch, kernels_.function(variant.launch), address}};
     for (const auto& memory : found_)
@@ -138,7 +171,7 @@ class Trial {
   }
   // Read and written once.
   double bytes() const {
-    double all = static_cast<double>(source_.bytes() + (chain_.wide().problem.epilogue.has_residual() ? added_.bytes() : 0));
+    double all = static_cast<double>(source_.bytes() + (chain_.adding().epilogue.has_residual() ? added_.bytes() : 0));
     for (size_t i = 0; i < chain_.links.size(); ++i)
       if (chain_.links[i].stored) all += static_cast<double>(found_[i].bytes());
     return all;

@@ -87,8 +87,8 @@ void fill(std::byte* at, Element element, int64_t count, RandomStream& random) {
 
 Tensor weights_of(const Convolution& p, RandomStream& random) {
   const bool bytes = p.compute == ComputeType::i8;
-  Tensor weights = make_tensor(bytes ? DataType::i8 : DataType::f32, {p.out_channels, p.in_channels, p.kernel_h, p.kernel_w});
-  const int64_t count = p.out_channels * p.in_channels * p.kernel_h * p.kernel_w;
+  Tensor weights = make_tensor(bytes ? DataType::i8 : DataType::f32, {p.out_channels, p.in_channels / p.groups, p.kernel_h, p.kernel_w});
+  const int64_t count = p.out_channels * (p.in_channels / p.groups) * p.kernel_h * p.kernel_w;
   fill(writable<std::byte>(weights).data(), bytes ? Element::i8 : Element::f32, count, random);
   return weights;
 }

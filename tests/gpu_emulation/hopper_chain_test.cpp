@@ -149,7 +149,7 @@ class Trial {
       scale_bias.insert(scale_bias.end(), part.scale_bias.begin(), part.scale_bias.end());
     }
     GuardedMemory packed(chained_.packed_bytes);
-    const std::vector<std::byte> bytes = packed_weights(chain, chained_, weights);
+    const std::vector<std::byte> bytes = chained_.pack(chain, chained_, weights);
     std::memcpy(packed.begin(), bytes.data(), bytes.size());
     const Launch& launch = chained_.launch;
     HostMap source_map = map_of(launch.arguments[0], source), added_map = map_of(launch.arguments[1], added);

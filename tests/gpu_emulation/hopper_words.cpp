@@ -39,7 +39,7 @@ void cut_all_functions(std::string& text, const std::string& name) {
 
 std::string without_device_words(std::string text) {
   cut(text, std::string(kernel_prelude()));
-  cut(text, std::string(hopper_prelude()));
+  if (text.find(hopper_prelude()) != std::string::npos) cut(text, std::string(hopper_prelude()));
   for (size_t at = text.find("wgmma.mma_async"); at != std::string::npos; at = text.find("wgmma.mma_async")) cut_around(text, at);
   cut(text, "extern __shared__ unsigned char shared_memory[];");
   return text;

@@ -162,8 +162,64 @@ template <int N> static void copy_piece(unsigned to, const void* from) {
   if (to % N != 0 || (u64)from % N != 0) broken = "a piece is copied that is not aligned";
   memcpy(shared_memory + to, from, N);
 }
+// Copies of whole chunks come when their thread has waited for all of them; until then their place holds something else.
+struct Chunk {
+  unsigned to;
+  const void* from;
+  bool valid;
+};
+static const unsigned most_chunks = 1024;
+static Chunk ordered_chunks[most_threads][most_chunks];
+static unsigned chunks_ordered[most_threads];
+static void cp_async16(unsigned to, const void* from, bool valid) {
+  if (to % 16 != 0 || (u64)from % 16 != 0) broken = "16 bytes are copied that are not aligned";
+  if (chunks_ordered[me] == most_chunks) {
+    broken = "more copies are under way than the host keeps";
+    return;
+  }
+  if (valid) memcpy(shared_memory + to, from, 16);  // dies here where it may not be read
+  memset(shared_memory + to, 0xEE, 16);
+  ordered_chunks[me][chunks_ordered[me]++] = {to, from, valid};
+}
+static void cp_async16(unsigned to, const void* from) { cp_async16(to, from, true); }
 static void commit_copies() {}
-template <int N> static void wait_for_copies() {}
+template <int N> static void wait_for_copies() {
+  for (unsigned i = 0; N == 0 && i < chunks_ordered[me]; ++i) {
+    const Chunk& chunk = ordered_chunks[me][i];
+    memset(shared_memory + chunk.to, 0, 16);
+    if (chunk.valid) memcpy(shared_memory + chunk.to, chunk.from, 16);
+  }
+  if (N == 0) chunks_ordered[me] = 0;
+}
+// Four matrices of 8 rows of 16 bytes; lane i gives the address of row i % 8 of matrix i / 8.
+static void load_matrices(unsigned (&words)[4], unsigned address) {
+  exchanged[me][0] = address;
+  meet_warp();
+  for (int i = 0; i < 4; ++i) memcpy(words + i, shared_memory + exchanged[me / 32 * 32 + i * 8 + me % 32 / 4][0] + me % 4 * 4, 4);
+  meet_warp();
+}
+// As mma.sync shares out 16 rows and 8 columns over 32 bytes of k.
+template <class T> static void multiply_warp(float& c0, float& c1, float& c2, float& c3, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  memcpy(exchanged[me], a, 16);
+  exchanged[me][4] = b0;
+  exchanged[me][5] = b1;
+  meet_warp();
+  const unsigned warp = me / 32 * 32, row = me % 32 / 4, column = me % 4 * 2;
+  float* const sums[4] = {&c0, &c1, &c2, &c3};
+  for (unsigned i = 0; i < 4; ++i)
+    for (unsigned k = 0; k < 16; ++k) {
+      const unsigned first = exchanged[warp + row * 4 + k % 8 / 2][i / 2 + k / 8 * 2];
+      const unsigned second = exchanged[warp + (column + i % 2) * 4 + k % 8 / 2][4 + k / 8];
+      *sums[i] += T::get(first, k % 2) * T::get(second, k % 2);
+    }
+  meet_warp();
+}
+static void mma_f16(float& c0, float& c1, float& c2, float& c3, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  multiply_warp<F16>(c0, c1, c2, c3, a, b0, b1);
+}
+static void mma_bf16(float& c0, float& c1, float& c2, float& c3, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  multiply_warp<BF16>(c0, c1, c2, c3, a, b0, b1);
+}
 static void store_word(unsigned address, unsigned word) { memcpy(shared_memory + address, &word, 4); }
 static int min(int a, int b) { return a < b ? a : b; }
 static int max(int a, int b) { return a > b ? a : b; }

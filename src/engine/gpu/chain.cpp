@@ -1,6 +1,7 @@
 #include "engine/gpu/chain.h"
 
 #include "engine/gpu/hopper_text.h"
+#include "engine/gpu/inverted_residual.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/tile_epilogue.h"
 
@@ -246,6 +247,22 @@ struct Packing {
   }
 };
 
+std::vector<std::byte> pack(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights) {
+  const ChainPlan plan = plan_of(chain, variant.tile).value();
+  std::vector<std::byte> packed(plan.weight_bytes);
+  const auto problems = chain.problems();
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const Packing packing{*problems[i], plan.parts[i], WeightReader(*problems[i], weights[i]), packed, 16 / bytes_of(problems[i]->source)};
+    if (chain.branch && problems[i] == &*chain.branch)
+      packing.from_shared(plan.branch);
+    else if (i == 0)
+      packing.from_shared(plan.source);
+    else
+      packing.from_registers();
+  }
+  return packed;
+}
+
 }  // namespace
 
 size_t Chain::wide_index() const {
@@ -259,6 +276,11 @@ size_t Chain::wide_index() const {
 const Chain::Link* Chain::head() const { return wide_index() == 1 ? &links[0] : nullptr; }
 const Chain::Link& Chain::wide() const { return links[wide_index()]; }
 const Chain::Link* Chain::tail() const { return wide_index() + 1 < links.size() ? &links.back() : nullptr; }
+
+const Convolution& Chain::adding() const {
+  const auto found = std::find_if(links.begin(), links.end(), [](const Link& link) { return link.problem.epilogue.has_residual(); });
+  return found == links.end() ? wide().problem : found->problem;
+}
 
 std::vector<const Convolution*> Chain::problems() const {
   std::vector<const Convolution*> all;
@@ -299,6 +321,7 @@ ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& c
   variant.name =
       fmt::format("chain t{} b{} c{} s{} a{}", tile.teams, tile.blocks, tile.chunk_groups, tile.source_stages, tile.added_stages);
   variant.tile = tile;
+  variant.pack = pack;
   variant.packed_bytes = plan.weight_bytes;
   Launch& launch = variant.launch;
   launch.entry = "chain";
@@ -310,11 +333,14 @@ ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& c
   launch.overlaps_previous = true;
   launch.arguments = {pixel_map(plan, plan.source, chain.links.front().problem, chain_source), added_map(chain, plan),
                       BufferArgument{chain_weights}, BufferArgument{chain_scale_bias}};
-  for (int target = 0; target < 3; ++target) launch.arguments.emplace_back(BufferArgument{chain_targets + target});
+  const int before_wide = chain.head() != nullptr ? 1 : 0;  // the kernel's arguments are those of head, wide and tail
+  for (const int link : {before_wide == 1 ? 0 : 2, before_wide, before_wide + 1})
+    launch.arguments.emplace_back(BufferArgument{chain_targets + link});
   return variant;
 }
 
 std::vector<ChainVariant> chain_variants(const Chain& chain, const Chip& chip) {
+  if (is_inverted_residual(chain)) return inverted_residual_variants(chain, chip);
   std::vector<ChainVariant> variants;
   if (chip.architecture != 90) return variants;
   for (const auto& [teams, blocks, groups] : {std::array{3, 1, 1}, {2, 1, 2}, {2, 1, 1}, {3, 1, 2}, {4, 1, 1}, {2, 2, 1}, {1, 2, 2}})
@@ -326,22 +352,6 @@ std::vector<ChainVariant> chain_variants(const Chain& chain, const Chip& chip) {
         variants.push_back(variant_of(chain, tile, chip));
     }
   return variants;
-}
-
-std::vector<std::byte> packed_weights(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights) {
-  const ChainPlan plan = plan_of(chain, variant.tile).value();
-  std::vector<std::byte> packed(plan.weight_bytes);
-  const auto problems = chain.problems();
-  for (size_t i = 0; i < problems.size(); ++i) {
-    const Packing packing{*problems[i], plan.parts[i], WeightReader(*problems[i], weights[i]), packed, 16 / bytes_of(problems[i]->source)};
-    if (chain.branch && problems[i] == &*chain.branch)
-      packing.from_shared(plan.branch);
-    else if (i == 0)
-      packing.from_shared(plan.source);
-    else
-      packing.from_registers();
-  }
-  return packed;
 }
 
 }  // namespace deepgap::gpu

@@ -1,5 +1,6 @@
-// Convolutions in a row as one kernel for sm_90a: each but the first is 1x1 and reads, out of registers, what the one before makes, so that
-// this is not read back from memory, and not written where nobody else wants it. How: kernels/chain.cuh.
+// Convolutions in a row as one kernel, so that what one makes is not read back from memory by the next, and not written where nobody else
+// wants it. Two families: for sm_90a chains of which each but the first is 1x1 and reads the one before out of registers
+// (kernels/chain.cuh); and inverted residuals (inverted_residual.h).
 //
 // Results are those of the convolutions one by one: with integers bit for bit.
 #pragma once
@@ -25,6 +26,7 @@ struct Chain {
   const Link* head() const;
   const Link& wide() const;
   const Link* tail() const;
+  const Convolution& adding() const;                 // the one with a residual; the wide one where there is none
   std::vector<const Convolution*> problems() const;  // links in order, then the branch
   // As of Convolution.
   std::string key() const;
@@ -36,7 +38,7 @@ struct Chain {
 };
 
 // Roles of the launch's buffers. chain_scale_bias: of each of problems() what role_scale_bias of convolution.h says, one after the other.
-// chain_added: the residual, or what the branch reads. chain_targets: of head, wide and tail.
+// chain_added: the residual, or what the branch reads. chain_targets: of the links, in order; -1 where one is not stored.
 enum ChainRole : int { chain_source, chain_weights, chain_scale_bias, chain_added, chain_targets, chain_roles = chain_targets + 3 };
 
 struct ChainTile {
@@ -45,17 +47,26 @@ struct ChainTile {
   int source_stages = 2, added_stages = 4;
 };
 
+// What one block of an inverted residual makes: h x w pixels, of which a thread convolves patches; `chunk` wide channels at a time.
+struct InvertedTile {
+  int h = 8, w = 8, patch_h = 2, patch_w = 4;
+  int chunk = 32;  // a multiple of 16
+  int warps = 4;   // 4 or 8
+  int blocks = 1;  // on one multiprocessor
+};
+
 struct ChainVariant {
   std::string name;  // as of ConvolutionVariant
   Launch launch;
+  // `weights`: by problems(), as ConvolutionVariant::pack takes them.
+  std::vector<std::byte> (*pack)(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights) = nullptr;
   size_t packed_bytes = 0;
-  ChainTile tile;
+  ChainTile tile;         // of the chain's family
+  InvertedTile inverted;  // likewise
 };
 
-// The likeliest to be quickest first; none where chip or shapes do not suit.
+// Of either family, the likeliest to be quickest first; none where chip or shapes do not suit.
 std::vector<ChainVariant> chain_variants(const Chain& chain, const Chip& chip);
-// `weights`: by problems(), as ConvolutionVariant::pack takes them.
-std::vector<std::byte> packed_weights(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights);
 ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& chip);
 
 // What a chain becomes under a tile: where things lie in shared memory, in bytes.

@@ -23,7 +23,6 @@ ChainFinder::ChainFinder(const GpuPlan& plan, const Chip& chip)
 // The longest run that begins with each step; what is shorter but may be quicker begins with the next one.
 std::vector<FoundChain> ChainFinder::candidates() const {
   std::vector<FoundChain> all;
-  if (chip_.architecture != 90) return all;
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     const auto second = step(i).choice ? next_of(i) : std::nullopt, third = second ? next_of(*second) : std::nullopt;
     auto found = third ? chain_of({i, *second, *third}) : std::nullopt;
@@ -41,13 +40,14 @@ bool ChainFinder::take(FoundChain& found) {
 
 BufferId ChainFinder::target_of(size_t i) const { return step(i).roles[role_target]; }
 
-// The step that goes on with what `i` makes, as its first factor.
+// The step that goes on with what `i` makes, as its first factor: pixel by pixel, or channel by channel.
 std::optional<size_t> ChainFinder::next_of(size_t i) const {
   for (const size_t reader : readers_[static_cast<size_t>(target_of(i))]) {
     const Step& next = step(reader);
     if (!next.choice || next.roles[role_source] != target_of(i) || next.roles[role_residual] == target_of(i)) continue;
     const Convolution& p = next.choice->problem;
-    if (p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1) return reader;
+    const bool by_channels = p.groups > 1 && p.groups == p.in_channels;
+    if (by_channels || (p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1)) return reader;
   }
   return std::nullopt;
 }
@@ -113,16 +113,16 @@ Step joined_step(const GpuPlan& plan, const FoundChain& found) {
       if (!contains(joined.reads, id)) joined.reads.push_back(id);
   }
   const auto target = [&](size_t i) { return plan.steps[found.steps[i]].roles[role_target]; };
-  const size_t first_target = chain.head() != nullptr ? 0 : 1;
   for (size_t i = 0; i < chain.links.size(); ++i) {
     if (!chain.links[i].stored) continue;
-    joined.roles[chain_targets + first_target + i] = target(i);
+    joined.roles[chain_targets + i] = target(i);
     joined.writes.push_back(target(i));
   }
   for (size_t i = 0; i < found.steps.size(); ++i) std::erase(joined.reads, target(i));
-  const Step& wide = plan.steps[found.steps[static_cast<size_t>(&chain.wide() - chain.links.data())]];
   joined.roles[chain_source] = plan.steps[found.steps[0]].roles[role_source];
-  joined.roles[chain_added] = chain.branch ? plan.steps[found.steps.back()].roles[role_source] : wide.roles[role_residual];
+  for (size_t i = 0; i < chain.links.size(); ++i)
+    if (chain.links[i].problem.epilogue.has_residual()) joined.roles[chain_added] = plan.steps[found.steps[i]].roles[role_residual];
+  if (chain.branch) joined.roles[chain_added] = plan.steps[found.steps.back()].roles[role_source];
   return joined;
 }
 

@@ -85,7 +85,7 @@ Step Network::settled(Program& program, const FoundChain& found, const ChainVari
     const auto* from = reinterpret_cast<const std::byte*>(choice.scale_bias.data());
     scale_bias.insert(scale_bias.end(), from, from + choice.scale_bias.size() * sizeof(float));
   }
-  step.roles[chain_weights] = keep(program, packed_weights(found.chain, variant, weights), packed);
+  step.roles[chain_weights] = keep(program, variant.pack(found.chain, variant, weights), packed);
   step.roles[chain_scale_bias] = keep(program, std::move(scale_bias), packed);
   step.launches = {variant.launch};
   return step;

@@ -60,16 +60,14 @@ std::vector<size_t> bench_bytes(const Convolution& p, size_t packed, size_t work
   return {source_bytes(p), packed, table_bytes(p), target_bytes(p, p.epilogue.residual), target_bytes(p, p.epilogue.target), workspace};
 }
 std::vector<size_t> bench_bytes(const Chain& chain, size_t packed) {
-  const Convolution& wide = chain.wide().problem;
   std::vector<size_t> bytes(chain_roles, 0);
   bytes[chain_source] = source_bytes(chain.links[0].problem);
   bytes[chain_weights] = packed;
   for (const Convolution* p : chain.problems()) bytes[chain_scale_bias] += table_bytes(*p);
-  bytes[chain_added] = chain.branch ? source_bytes(*chain.branch) : target_bytes(wide, wide.epilogue.residual);
-  const size_t first = chain.head() != nullptr ? 0 : 1;
+  bytes[chain_added] = chain.branch ? source_bytes(*chain.branch) : target_bytes(chain.adding(), chain.adding().epilogue.residual);
   for (size_t i = 0; i < chain.links.size(); ++i) {
     const Convolution& p = chain.links[i].problem;
-    if (chain.links[i].stored) bytes[chain_targets + first + i] = target_bytes(p, p.epilogue.target);
+    if (chain.links[i].stored) bytes[chain_targets + i] = target_bytes(p, p.epilogue.target);
   }
   return bytes;
 }

@@ -102,16 +102,23 @@ template <class T, typename Bits, int size> struct Stored {
     }
   }
 };
+template <class T> struct Pairs : Stored<T, unsigned short, 2> {
+  static unsigned pair(float low, float high) { return T::bits(low) | (unsigned)T::bits(high) << 16; }
+  static unsigned clamped(unsigned word, unsigned low, unsigned high) {
+    float v[2];
+    for (int i = 0; i < 2; ++i) v[i] = fminf(fmaxf(T::get(word, i), T::get(low, i)), T::get(high, i));
+    return pair(v[0], v[1]);
+  }
+};
 struct F32 : Stored<F32, unsigned, 4> {
   static float number(unsigned x) { return __uint_as_float(x); }
   static unsigned bits(float x) { return __float_as_uint(x); }
 };
-struct F16 : Stored<F16, unsigned short, 2> {
+struct F16 : Pairs<F16> {
   static float number(unsigned short x) { return from_f16(x); }
   static unsigned short bits(float x) { return to_f16(x); }
-  static unsigned pair(float low, float high) { return bits(low) | (unsigned)bits(high) << 16; }
 };
-struct BF16 : Stored<BF16, unsigned short, 2> {
+struct BF16 : Pairs<BF16> {
   static float number(unsigned short x) { return from_bf16(x); }
   static unsigned short bits(float x) { return to_bf16(x); }
 };

@@ -1,12 +1,14 @@
 #include "engine/gpu/inverted_residual.h"
 
 #include "engine/gpu/kernel_text.h"
+#include "model/eval/half.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 
 namespace deepgap::gpu {
 namespace {
@@ -101,7 +103,8 @@ Plan plan_of(const Chain& chain, const InvertedTile& tile) {
   const int columns_in = static_cast<int>((tile.patch_w - 1) * depthwise.stride_w + depthwise.kernel_w);
   const int kept_weights = depthwise.kernel_h * depthwise.kernel_w <= 9 ? 18 : 10;
   plan.registers = besides + plan.own_rows * plan.out_columns / (tile.warps / plan.warps_m) / 2 +
-                   std::max(2 * tile.patch_h * tile.patch_w + 2 * columns_in + kept_weights, tile.chunk * 3 / 4 + 24);
+                   std::max(2 * tile.patch_h * tile.patch_w + 2 * columns_in + kept_weights,
+                            tile.chunk * 3 / 4 + 24 + (plan.source_steps * tile.chunk <= 96 ? plan.source_steps * tile.chunk / 4 : 0));
   return plan;
 }
 
@@ -135,13 +138,41 @@ double cost_of(const Chain& chain, const InvertedTile& tile) {
   return static_cast<double>(tiles_of(*parts.project, tile)) * plan.chunks * tile.chunk * (of_source + of_convolved) * unhidden;
 }
 
+// A bound as both halves of a word; nullopt: the element does not hold it.
+std::optional<uint32_t> bound_word(Element element, float bound) {
+  const uint32_t bits = element == Element::f16 ? to_half(bound).bits : to_bfloat16(bound).bits;
+  const float held = element == Element::f16 ? to_float(to_half(bound)) : to_float(to_bfloat16(bound));
+  return held == bound ? std::optional(bits << 16 | bits) : std::nullopt;
+}
+
+// Sums of a layer that only clamps begin with the bias, and are clamped two at a time once they are rounded, which gives the same.
+std::string pair_text(const Convolution& p) {
+  const auto& steps = p.epilogue.steps;
+  if (steps.size() == 1 && steps[0].kind == EpilogueStep::Kind::clamp)
+    if (const auto low = bound_word(p.source, steps[0].low), high = bound_word(p.source, steps[0].high); low && high)
+      return fmt::format(
+          "__device__ __forceinline__ float first_sum(float bias) {{ return bias; }}\n"
+          "__device__ __forceinline__ unsigned ended_pair(float a, float b, float, float) {{ return Target::clamped(Target::pair(a, b), "
+          "{}u, "
+          "{}u); }}\n",
+          *low, *high);
+  return R"(__device__ __forceinline__ float first_sum(float) { return 0.0f; }
+__device__ __forceinline__ unsigned ended_pair(float a, float b, float bias_a, float bias_b) {
+  const float v[2] = {ended_value(a, 1.0f, bias_a, 0.0f), ended_value(b, 1.0f, bias_b, 0.0f)};
+  unsigned word[1];
+  put_values<2>(word, v);
+  return word[0];
+}
+)";
+}
+
 std::string text_of(const Chain& chain, const InvertedTile& tile, const Plan& plan) {
   const Parts parts(chain);
   std::string text = fmt::format("#define HAS_EXPAND {:d}\n#define multiply {}\n", parts.expand != nullptr,
                                  parts.project->compute == ComputeType::f16 ? "mma_f16" : "mma_bf16");
   text += kernel_prelude();
   const auto add = [&](std::string_view name, const Convolution& p) {
-    text += fmt::format("namespace {} {{\n{}{}}}\n", name, epilogue_text(p), shape_text(p));
+    text += fmt::format("namespace {} {{\n{}{}{}}}\n", name, epilogue_text(p), shape_text(p), pair_text(p));
   };
   if (parts.expand != nullptr) add("expand", *parts.expand);
   add("depthwise", *parts.depthwise);

@@ -20,6 +20,11 @@ struct F16 {
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
     return word;
   }
+  // Both halves to low .. high; what is not a number stays so.
+  __device__ __forceinline__ static unsigned clamped(unsigned word, unsigned low, unsigned high) {
+    asm("max.NaN.f16x2 %0, %0, %1;\n\tmin.NaN.f16x2 %0, %0, %2;" : "+r"(word) : "r"(low), "r"(high));
+    return word;
+  }
   template <int N>
   __device__ __forceinline__ static void put(unsigned* words, const float (&v)[N]) {
 #pragma unroll
@@ -32,6 +37,11 @@ struct BF16 {
   __device__ __forceinline__ static unsigned pair(float low, float high) {
     unsigned word;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    return word;
+  }
+  // Both halves to low .. high; what is not a number stays so.
+  __device__ __forceinline__ static unsigned clamped(unsigned word, unsigned low, unsigned high) {
+    asm("max.NaN.bf16x2 %0, %0, %1;\n\tmin.NaN.bf16x2 %0, %0, %2;" : "+r"(word) : "r"(low), "r"(high));
     return word;
   }
   template <int N>

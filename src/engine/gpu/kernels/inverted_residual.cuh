@@ -11,7 +11,7 @@
 // threads that store products meet a bank twice.
 //
 // Text before this: the prelude, namespaces expand, depthwise and project with each one's epilogue and shape, and the constants that
-// inverted_residual.cpp writes.
+// inverted_residual.cpp writes. first_sum is what a sum begins with, ended_pair what is stored of two.
 typedef depthwise::Source Number;
 static const int threads = 32 * warps;
 static const int pairs = chunk / 2, chunk_steps = chunk / 16;
@@ -82,30 +82,40 @@ __device__ __forceinline__ unsigned second_rows(unsigned rows, int stride) {
 }
 
 #if HAS_EXPAND
+// The second factors of a chunk, where registers hold them.
+static const bool keeps_weights = source_steps * chunk <= 96;
+struct ChunkWeights {
+  unsigned words[source_steps][chunk / 16][4];
+  __device__ __forceinline__ void load(unsigned weights, int k) {
+#pragma unroll
+    for (int j = 0; j < chunk / 16; j++) load_matrices(words[k][j], second_rows(weights + j * 16 * source_stride + k * 32, source_stride));
+  }
+};
+
 __device__ __forceinline__ void expand_chunk(unsigned char* shared, unsigned base, const unsigned char* parts, unsigned weights, const Tile& tile) {
   const int lane = threadIdx.x % 32;
   float bias[chunk / 8][2];
 #pragma unroll
-  for (int j = 0; j < chunk / 8; j++) {
-    load_floats<2>((const float*)(parts + biases_at) + j * 8 + lane % 4 * 2, bias[j]);
+  for (int j = 0; j < chunk / 8; j++) load_floats<2>((const float*)(parts + biases_at) + j * 8 + lane % 4 * 2, bias[j]);
+  ChunkWeights second;
 #pragma unroll
-    for (int i = 0; i < 2; i++) bias[j][i] = expand::table_bias(bias[j][i]);
-  }
+  for (int k = 0; k < source_steps; k++)
+    if (keeps_weights) second.load(weights, k);
 #pragma unroll 1
   for (int row = threadIdx.x / 32 * 16; row < region; row += warps * 16) {
     float sums[chunk / 8][4];
 #pragma unroll
     for (int j = 0; j < chunk / 8; j++)
 #pragma unroll
-      for (int i = 0; i < 4; i++) sums[j][i] = 0.0f;
+      for (int i = 0; i < 4; i++) sums[j][i] = expand::first_sum(bias[j][i % 2]);
 #pragma unroll
     for (int k = 0; k < source_steps; k++) {
+      if (!keeps_weights) second.load(weights, k);
       unsigned a[4];
       load_matrices(a, first_rows(base + source_at + row * source_stride + k * 32, source_stride));
 #pragma unroll
       for (int j = 0; j < chunk / 16; j++) {
-        unsigned b[4];
-        load_matrices(b, second_rows(weights + j * 16 * source_stride + k * 32, source_stride));
+        const unsigned(&b)[4] = second.words[k][j];
         multiply(sums[2 * j][0], sums[2 * j][1], sums[2 * j][2], sums[2 * j][3], a, b[0], b[1]);
         multiply(sums[2 * j + 1][0], sums[2 * j + 1][1], sums[2 * j + 1][2], sums[2 * j + 1][3], a, b[2], b[3]);
       }
@@ -113,15 +123,12 @@ __device__ __forceinline__ void expand_chunk(unsigned char* shared, unsigned bas
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const int pixel = row + lane / 4 + 8 * half;
-      const bool inside = tile.inside(pixel);
       if (pixel >= region) continue;
+      const unsigned kept = tile.inside(pixel) ? ~0u : 0u;
 #pragma unroll
-      for (int j = 0; j < chunk / 8; j++) {
-        const float v[2] = {expand::end_value(sums[j][2 * half], 1.0f, bias[j][0], 0.0f), expand::end_value(sums[j][2 * half + 1], 1.0f, bias[j][1], 0.0f)};
-        unsigned word[1];
-        expand::put_values<2>(word, v);
-        *(unsigned*)(shared + wide_at + pixel * chunk_stride + j * 16 + lane % 4 * 4) = inside ? word[0] : 0u;
-      }
+      for (int j = 0; j < chunk / 8; j++)
+        *(unsigned*)(shared + wide_at + pixel * chunk_stride + j * 16 + lane % 4 * 4) =
+            expand::ended_pair(sums[j][2 * half], sums[j][2 * half + 1], bias[j][0], bias[j][1]) & kept;
     }
   }
 }
@@ -135,11 +142,14 @@ __device__ __forceinline__ void convolve_chunk(unsigned char* shared, const unsi
     const int pair = item % pairs, patch = item / pairs, first_y = patch / patches_x * patch_h, first_x = patch % patches_x * patch_w;
     const unsigned char* const from =
         shared + wide_at + (first_y * depthwise::stride_h * region_w + first_x * depthwise::stride_w) * chunk_stride + pair * 4;
-    float sums[patch_h][patch_w][2];
+    float sums[patch_h][patch_w][2], bias[2];
+    load_floats<2>((const float*)(parts + biases_at) + chunk + pair * 2, bias);
 #pragma unroll
     for (int i = 0; i < patch_h; i++)
 #pragma unroll
-      for (int j = 0; j < patch_w; j++) sums[i][j][0] = sums[i][j][1] = 0.0f;
+      for (int j = 0; j < patch_w; j++)
+#pragma unroll
+        for (int c = 0; c < 2; c++) sums[i][j][c] = depthwise::first_sum(bias[c]);
 #pragma unroll
     for (int y = 0; y < rows_in; y++) {
       float row[columns_in][2];
@@ -164,17 +174,12 @@ __device__ __forceinline__ void convolve_chunk(unsigned char* shared, const unsi
         }
       }
     }
-    float bias[2];
-    load_floats<2>((const float*)(parts + biases_at) + chunk + pair * 2, bias);
 #pragma unroll
     for (int i = 0; i < patch_h; i++)
 #pragma unroll
-      for (int j = 0; j < patch_w; j++) {
-        const float v[2] = {depthwise::ended_value(sums[i][j][0], 1.0f, bias[0], 0.0f), depthwise::ended_value(sums[i][j][1], 1.0f, bias[1], 0.0f)};
-        unsigned word[1];
-        depthwise::put_values<2>(word, v);
-        *(unsigned*)(shared + convolved_at + ((first_y + i) * tile_w + first_x + j) * chunk_stride + pair * 4) = word[0];
-      }
+      for (int j = 0; j < patch_w; j++)
+        *(unsigned*)(shared + convolved_at + ((first_y + i) * tile_w + first_x + j) * chunk_stride + pair * 4) =
+            depthwise::ended_pair(sums[i][j][0], sums[i][j][1], bias[0], bias[1]);
   }
 }
 

@@ -224,6 +224,17 @@ template <class T> static void multiply_warp(float& c0, float& c1, float& c2, fl
 static void mma_f16(float& c0, float& c1, float& c2, float& c3, const unsigned (&a)[4], unsigned b0, unsigned b1) {
   multiply_warp<F16>(c0, c1, c2, c3, a, b0, b1);
 }
+template <class T> static void multiply_warp_first(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, float even, float odd) {
+  c[0] = c[2] = even;
+  c[1] = c[3] = odd;
+  multiply_warp<T>(c[0], c[1], c[2], c[3], a, b0, b1);
+}
+static void mma_f16_first(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, float even, float odd) {
+  multiply_warp_first<F16>(c, a, b0, b1, even, odd);
+}
+static void mma_bf16_first(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, float even, float odd) {
+  multiply_warp_first<BF16>(c, a, b0, b1, even, odd);
+}
 static void mma_bf16(float& c0, float& c1, float& c2, float& c3, const unsigned (&a)[4], unsigned b0, unsigned b1) {
   multiply_warp<BF16>(c0, c1, c2, c3, a, b0, b1);
 }

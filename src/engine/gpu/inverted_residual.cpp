@@ -152,24 +152,23 @@ std::string pair_text(const Convolution& p) {
     if (const auto low = bound_word(p.source, steps[0].low), high = bound_word(p.source, steps[0].high); low && high)
       return fmt::format(
           "__device__ __forceinline__ float first_sum(float bias) {{ return bias; }}\n"
-          "__device__ __forceinline__ unsigned ended_pair(float a, float b, float, float) {{ return Target::clamped(Target::pair(a, b), "
-          "{}u, "
-          "{}u); }}\n",
+          "__device__ __forceinline__ unsigned ended_pair(float a, float b, float, float, bool kept) {{\n"
+          "  return Target::clamped(Target::pair(a, b), kept ? {}u : 0u, kept ? {}u : 0u);\n}}\n",
           *low, *high);
   return R"(__device__ __forceinline__ float first_sum(float) { return 0.0f; }
-__device__ __forceinline__ unsigned ended_pair(float a, float b, float bias_a, float bias_b) {
+__device__ __forceinline__ unsigned ended_pair(float a, float b, float bias_a, float bias_b, bool kept) {
   const float v[2] = {ended_value(a, 1.0f, bias_a, 0.0f), ended_value(b, 1.0f, bias_b, 0.0f)};
   unsigned word[1];
   put_values<2>(word, v);
-  return word[0];
+  return kept ? word[0] : 0u;
 }
 )";
 }
 
 std::string text_of(const Chain& chain, const InvertedTile& tile, const Plan& plan) {
   const Parts parts(chain);
-  std::string text = fmt::format("#define HAS_EXPAND {:d}\n#define multiply {}\n", parts.expand != nullptr,
-                                 parts.project->compute == ComputeType::f16 ? "mma_f16" : "mma_bf16");
+  std::string text = fmt::format("#define HAS_EXPAND {0:d}\n#define multiply {1}\n#define multiply_first {1}_first\n",
+                                 parts.expand != nullptr, parts.project->compute == ComputeType::f16 ? "mma_f16" : "mma_bf16");
   text += kernel_prelude();
   const auto add = [&](std::string_view name, const Convolution& p) {
     text += fmt::format("namespace {} {{\n{}{}{}}}\n", name, epilogue_text(p), shape_text(p), pair_text(p));
@@ -195,7 +194,13 @@ std::string text_of(const Chain& chain, const InvertedTile& tile, const Plan& pl
       "convolved_at = {}, weights_at = {};\n",
       plan.project_at, plan.depthwise_at, plan.weight_bytes, plan.biases_at, plan.part_bytes, plan.wide_at, plan.source_at,
       plan.convolved_at, plan.weights_at);
-  return text + std::string(kernel_file("inverted_residual")) + "#undef HAS_EXPAND\n#undef multiply\n";
+  return text + std::string(kernel_file("inverted_residual")) + "#undef HAS_EXPAND\n#undef multiply\n#undef multiply_first\n";
+}
+
+// A thread has columns 8 * j + 2 * q and the next of a product, and stores a quarter of the chunk's channels, q's.
+int64_t row_of_channel(int64_t channel, int chunk) {
+  const int64_t q = channel / (chunk / 4), of_thread = channel % (chunk / 4);
+  return of_thread / 2 * 8 + q * 2 + of_thread % 2;
 }
 
 // By chunk: rows of the first weights by wide channel, of the last ones by result, and the kernel's places in float32.
@@ -214,7 +219,7 @@ std::vector<std::byte> pack(const Chain& chain, const ChainVariant& variant, std
     if (parts.expand != nullptr) {
       const WeightReader reader(*parts.expand, weights[0]);
       for (int64_t in = 0; in < parts.expand->in_channels; ++in)
-        put(begin + own * plan.source_stride + in * element_bytes, reader.at(channel, in, 0, 0));
+        put(begin + row_of_channel(own, tile.chunk) * plan.source_stride + in * element_bytes, reader.at(channel, in, 0, 0));
     }
     for (int64_t out = 0; out < parts.project->out_channels; ++out)
       put(begin + plan.project_at + out * plan.chunk_stride + own * element_bytes, last.at(out, channel, 0, 0));
@@ -232,7 +237,9 @@ bool suits(const Chain& chain, const InvertedTile& tile) {
   const Convolution& project = *parts.project;
   const double covered = static_cast<double>(divide_up(project.out_h, tile.h) * tile.h * divide_up(project.out_w, tile.w) * tile.w);
   const int items = tile.h / tile.patch_h * (tile.w / tile.patch_w) * tile.chunk / 2;
-  return covered <= 1.35 * static_cast<double>(project.out_h * project.out_w) && items >= 24 * tile.warps &&
+  constexpr int most_rows = 16;  // of 16 pixels, of one warp: their bits fit a word
+  return plan_of(chain, tile).region <= most_rows * 16 * tile.warps &&
+         covered <= 1.35 * static_cast<double>(project.out_h * project.out_w) && items >= 24 * tile.warps &&
          divide_up(parts.depthwise->out_pitch, tile.chunk) * tile.chunk * 4 <= parts.depthwise->out_pitch * 5;
 }
 

@@ -11,7 +11,8 @@
 // threads that store products meet a bank twice.
 //
 // Text before this: the prelude, namespaces expand, depthwise and project with each one's epilogue and shape, and the constants that
-// inverted_residual.cpp writes. first_sum is what a sum begins with, ended_pair what is stored of two.
+// inverted_residual.cpp writes. first_sum is what a sum begins
+// with, ended_pair what is stored of two: zeros where they are not kept.
 typedef depthwise::Source Number;
 static const int threads = 32 * warps;
 static const int pairs = chunk / 2, chunk_steps = chunk / 16;
@@ -54,13 +55,16 @@ struct Tile {
 
 // The weights of a chunk, and the biases of its channels.
 __device__ __forceinline__ void load_weights(unsigned to, const unsigned char* weights, const float* scale_bias, int number) {
-  for (int i = threadIdx.x; i < weight_bytes / 16; i += threads) cp_async16(to + i * 16, weights + number * weight_bytes + i * 16);
-  for (int i = threadIdx.x; i < chunk / 2; i += threads) {
-    const int channel = number * chunk + i % (chunk / 4) * 4;
-    if (i < chunk / 4 && !has_expand) continue;
+  const unsigned first = to + threadIdx.x * 16;
+  const unsigned char* const from = weights + number * weight_bytes + threadIdx.x * 16;
+#pragma unroll
+  for (int i = 0; i < weight_bytes / 16; i += threads)
+    if (i + threads <= weight_bytes / 16 || threadIdx.x < weight_bytes / 16 - i) cp_async16(first + i * 16, from + i * 16);
+  if (threadIdx.x >= (has_expand ? 0 : chunk / 4) && threadIdx.x < chunk / 2) {
+    const int channel = number * chunk + threadIdx.x % (chunk / 4) * 4;
     const bool valid = channel < depthwise::out_pitch;
-    const float* from = scale_bias + (i < chunk / 4 ? expand_bias : depthwise_bias);
-    cp_async16(to + biases_at + i * 16, valid ? from + channel : from, valid);
+    const float* of_channels = scale_bias + (threadIdx.x < chunk / 4 ? expand_bias : depthwise_bias);
+    cp_async16(first + biases_at, valid ? of_channels + channel : of_channels, valid);
   }
 }
 
@@ -68,6 +72,7 @@ __device__ __forceinline__ void load_weights(unsigned to, const unsigned char* w
 template <int count, int stride>
 __device__ __forceinline__ void load_region(unsigned to, const unsigned char* source, const Tile& tile, int first) {
   const int pixel_bytes = source_pitch * Number::bytes;
+#pragma unroll 4
   for (int i = threadIdx.x; i < region * count; i += threads) {
     const int pixel = i / count, piece = first + i % count;
     const bool valid = tile.inside(pixel) && (piece + 1) * 16 <= pixel_bytes;
@@ -92,43 +97,50 @@ struct ChunkWeights {
   }
 };
 
-__device__ __forceinline__ void expand_chunk(unsigned char* shared, unsigned base, const unsigned char* parts, unsigned weights, const Tile& tile) {
-  const int lane = threadIdx.x % 32;
-  float bias[chunk / 8][2];
+// Which of the rows whose products a thread has are pixels of the picture: bit 2 * i + half of row i of its warp.
+static const int expand_rows = (region + 16 * warps - 1) / (16 * warps);
+__device__ __forceinline__ unsigned rows_inside(const Tile& tile) {
+  unsigned inside = 0;
 #pragma unroll
-  for (int j = 0; j < chunk / 8; j++) load_floats<2>((const float*)(parts + biases_at) + j * 8 + lane % 4 * 2, bias[j]);
+  for (int i = 0; i < 2 * expand_rows; i++)
+    inside |= (unsigned)tile.inside((threadIdx.x / 32 + i / 2 * warps) * 16 + threadIdx.x % 32 / 4 + i % 2 * 8) << i;
+  return inside;
+}
+
+// Weights are packed so that a thread's columns are neighbouring channels.
+__device__ __forceinline__ void expand_chunk(unsigned char* shared, unsigned base, const unsigned char* parts, unsigned weights, unsigned inside) {
+  const int lane = threadIdx.x % 32, own_channel = lane % 4 * (chunk / 4);
+  float bias[chunk / 4];
+  load_floats<chunk / 4>((const float*)(parts + biases_at) + own_channel, bias);
   ChunkWeights second;
 #pragma unroll
   for (int k = 0; k < source_steps; k++)
     if (keeps_weights) second.load(weights, k);
 #pragma unroll 1
-  for (int row = threadIdx.x / 32 * 16; row < region; row += warps * 16) {
+  for (int row = threadIdx.x / 32 * 16; row < region; row += warps * 16, inside >>= 2) {
     float sums[chunk / 8][4];
-#pragma unroll
-    for (int j = 0; j < chunk / 8; j++)
-#pragma unroll
-      for (int i = 0; i < 4; i++) sums[j][i] = expand::first_sum(bias[j][i % 2]);
 #pragma unroll
     for (int k = 0; k < source_steps; k++) {
       if (!keeps_weights) second.load(weights, k);
       unsigned a[4];
       load_matrices(a, first_rows(base + source_at + row * source_stride + k * 32, source_stride));
 #pragma unroll
-      for (int j = 0; j < chunk / 16; j++) {
-        const unsigned(&b)[4] = second.words[k][j];
-        multiply(sums[2 * j][0], sums[2 * j][1], sums[2 * j][2], sums[2 * j][3], a, b[0], b[1]);
-        multiply(sums[2 * j + 1][0], sums[2 * j + 1][1], sums[2 * j + 1][2], sums[2 * j + 1][3], a, b[2], b[3]);
+      for (int j = 0; j < chunk / 8; j++) {
+        const unsigned *b = second.words[k][j / 2] + j % 2 * 2;
+        if (k == 0) multiply_first(sums[j], a, b[0], b[1], expand::first_sum(bias[2 * j]), expand::first_sum(bias[2 * j + 1]));
+        else multiply(sums[j][0], sums[j][1], sums[j][2], sums[j][3], a, b[0], b[1]);
       }
     }
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const int pixel = row + lane / 4 + 8 * half;
       if (pixel >= region) continue;
-      const unsigned kept = tile.inside(pixel) ? ~0u : 0u;
+      const bool kept = inside >> half & 1;
+      unsigned words[chunk / 8];
 #pragma unroll
       for (int j = 0; j < chunk / 8; j++)
-        *(unsigned*)(shared + wide_at + pixel * chunk_stride + j * 16 + lane % 4 * 4) =
-            expand::ended_pair(sums[j][2 * half], sums[j][2 * half + 1], bias[j][0], bias[j][1]) & kept;
+        words[j] = expand::ended_pair(sums[j][2 * half], sums[j][2 * half + 1], bias[2 * j], bias[2 * j + 1], kept);
+      store_words<chunk / 8>(shared + wide_at + pixel * chunk_stride + own_channel * Number::bytes, words);
     }
   }
 }
@@ -179,7 +191,7 @@ __device__ __forceinline__ void convolve_chunk(unsigned char* shared, const unsi
 #pragma unroll
       for (int j = 0; j < patch_w; j++)
         *(unsigned*)(shared + convolved_at + ((first_y + i) * tile_w + first_x + j) * chunk_stride + pair * 4) =
-            depthwise::ended_pair(sums[i][j][0], sums[i][j][1], bias[0], bias[1]);
+            depthwise::ended_pair(sums[i][j][0], sums[i][j][1], bias[0], bias[1], true);
   }
 }
 
@@ -245,6 +257,7 @@ __device__ __forceinline__ void end_tile(const Sums& sums, unsigned char* rows, 
 }
 
 __device__ __forceinline__ void store_tile(unsigned char* target, const unsigned char* rows, const Tile& tile) {
+#pragma unroll 4
   for (int i = threadIdx.x; i < pixels_of_tile * target_pieces; i += threads) {
     const int pixel = i / target_pieces;
     if (!tile.has(pixel)) continue;
@@ -275,6 +288,9 @@ inverted_residual(const unsigned char* source, const unsigned char* residual, co
     for (int j = 0; j < own_columns / 8; j++)
 #pragma unroll
       for (int e = 0; e < 4; e++) sums[i][j][e] = 0.0f;
+#if HAS_EXPAND
+  const unsigned inside = rows_inside(tile);
+#endif
 #pragma unroll 1
   for (int number = 0; number < chunks; number++) {
     const int parts_at = weights_at + number % 2 * part_bytes, next_at = weights_at + (number + 1) % 2 * part_bytes;
@@ -282,7 +298,7 @@ inverted_residual(const unsigned char* source, const unsigned char* residual, co
     __syncthreads();
     if (number + 1 < chunks) load_weights(base + next_at, weights, scale_bias, number + 1);
 #if HAS_EXPAND
-    expand_chunk(shared, base, shared + parts_at, base + parts_at, tile);
+    expand_chunk(shared, base, shared + parts_at, base + parts_at, inside);
     __syncthreads();
 #endif
     convolve_chunk(shared, shared + parts_at);

@@ -154,6 +154,35 @@ TEST(FindChains, TakesNoneThatHasNoPlace) {
   EXPECT_TRUE(taken_of(steps.plan(), h100).empty());
 }
 
+// MobileNetV2's block, of which only the sum is stored.
+TEST(FindChains, TakesAnInvertedResidual) {
+  const ComputeType f16 = ComputeType::f16;
+  Convolution depthwise = layer(f16, 28, 192, 192, 3, false);
+  depthwise.groups = 192;
+  const auto block = [&](bool is_read_elsewhere) {
+    Steps steps;
+    const BufferId narrow = steps.other(steps.input()), wide = steps.convolve(layer(f16, 28, 32, 192, 1, false), narrow);
+    const BufferId spread = steps.convolve(depthwise, wide);
+    steps.end(steps.convolve(layer(f16, 28, 192, 32, 1, true), spread, narrow));
+    if (is_read_elsewhere) steps.end(steps.other(spread));
+    return steps.plan();
+  };
+  for (const Chip& chip : {h100, Chip{80, 108, 163 << 10}}) {
+    const GpuPlan plan = block(false);
+    const auto found = taken_of(plan, chip);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].steps, (std::vector<size_t>{1, 2, 3}));
+    const Step joined = joined_step(plan, found[0]);
+    const BufferId narrow = plan.steps[1].reads[0];
+    EXPECT_EQ(joined.reads, (std::vector<BufferId>{narrow}));
+    EXPECT_EQ(joined.roles[chain_source], narrow);
+    EXPECT_EQ(joined.roles[chain_added], narrow);
+    EXPECT_EQ(joined.roles[chain_targets + 1], -1);
+    EXPECT_EQ(joined.roles[chain_targets + 2], plan.steps[3].writes[0]);
+    EXPECT_TRUE(taken_of(block(true), chip).empty()) << "what the kernel does not store is wanted";
+  }
+}
+
 TEST(FindChains, TakesNoneOnOtherChips) {
   Steps steps;
   steps.end(steps.convolve(layer(i8, 28, 128, 64, 1, false), steps.convolve(layer(i8, 28, 64, 128, 1, false), steps.input())));

@@ -24,7 +24,8 @@ static const int patches_x = tile_w / patch_w, patches = tile_h / patch_h * patc
 static const int rows_in = (patch_h - 1) * depthwise::stride_h + depthwise::kernel_h;
 static const int columns_in = (patch_w - 1) * depthwise::stride_w + depthwise::kernel_w;
 // A warp's part of the last product.
-static const int warps_n = warps / warps_m, own_columns = out_columns / warps_n, own_rows = (pixels_of_tile + 16 * warps_m - 1) / (16 * warps_m);
+static const int warps_n = warps / warps_m, own_columns = out_columns / warps_n,
+                 own_rows = (pixels_of_tile + 16 * warps_m - 1) / (16 * warps_m);
 
 // Where a block's tile lies: its first pixel, and the first of its region (which may lie outside of the picture).
 struct Tile {
@@ -46,7 +47,8 @@ struct Tile {
   }
   // `pixel` counts within the tile.
   __device__ __forceinline__ bool has(int pixel) const {
-    return (project::out_h % tile_h == 0 || y + pixel / tile_w < project::out_h) && (project::out_w % tile_w == 0 || x + pixel % tile_w < project::out_w);
+    return (project::out_h % tile_h == 0 || y + pixel / tile_w < project::out_h) &&
+           (project::out_w % tile_w == 0 || x + pixel % tile_w < project::out_w);
   }
   __device__ __forceinline__ long long target_pixel(int pixel) const {
     return (image * project::out_h + y + pixel / tile_w) * project::out_w + x + pixel % tile_w;
@@ -81,7 +83,9 @@ __device__ __forceinline__ void load_region(unsigned to, const unsigned char* so
 }
 
 // Where lane `lane` reads the rows of a first and of a second factor for load_matrices.
-__device__ __forceinline__ unsigned first_rows(unsigned rows, int stride) { return rows + threadIdx.x % 16 * stride + threadIdx.x % 32 / 16 * 16; }
+__device__ __forceinline__ unsigned first_rows(unsigned rows, int stride) {
+  return rows + threadIdx.x % 16 * stride + threadIdx.x % 32 / 16 * 16;
+}
 __device__ __forceinline__ unsigned second_rows(unsigned rows, int stride) {
   return rows + (threadIdx.x % 32 / 16 * 8 + threadIdx.x % 8) * stride + threadIdx.x / 8 % 2 * 16;
 }
@@ -108,7 +112,8 @@ __device__ __forceinline__ unsigned rows_inside(const Tile& tile) {
 }
 
 // Weights are packed so that a thread's columns are neighbouring channels.
-__device__ __forceinline__ void expand_chunk(unsigned char* shared, unsigned base, const unsigned char* parts, unsigned weights, unsigned inside) {
+__device__ __forceinline__ void expand_chunk(unsigned char* shared, unsigned base, const unsigned char* parts, unsigned weights,
+                                             unsigned inside) {
   const int lane = threadIdx.x % 32, own_channel = lane % 4 * (chunk / 4);
   float bias[chunk / 4];
   load_floats<chunk / 4>((const float*)(parts + biases_at) + own_channel, bias);
@@ -126,9 +131,11 @@ __device__ __forceinline__ void expand_chunk(unsigned char* shared, unsigned bas
       load_matrices(a, first_rows(base + source_at + row * source_stride + k * 32, source_stride));
 #pragma unroll
       for (int j = 0; j < chunk / 8; j++) {
-        const unsigned *b = second.words[k][j / 2] + j % 2 * 2;
-        if (k == 0) multiply_first(sums[j], a, b[0], b[1], expand::first_sum(bias[2 * j]), expand::first_sum(bias[2 * j + 1]));
-        else multiply(sums[j][0], sums[j][1], sums[j][2], sums[j][3], a, b[0], b[1]);
+        const unsigned* b = second.words[k][j / 2] + j % 2 * 2;
+        if (k == 0)
+          multiply_first(sums[j], a, b[0], b[1], expand::first_sum(bias[2 * j]), expand::first_sum(bias[2 * j + 1]));
+        else
+          multiply(sums[j][0], sums[j][1], sums[j][2], sums[j][3], a, b[0], b[1]);
       }
     }
 #pragma unroll
@@ -223,7 +230,9 @@ static const int target_pieces = project::out_pitch * Number::bytes / 16;
 __device__ __forceinline__ void load_residual(unsigned to, const unsigned char* residual, const Tile& tile) {
   for (int i = threadIdx.x; i < pixels_of_tile * target_pieces; i += threads) {
     const int pixel = i / target_pieces;
-    if (tile.has(pixel)) cp_async16(to + pixel * out_stride + i % target_pieces * 16, residual + (tile.target_pixel(pixel) * target_pieces + i % target_pieces) * 16);
+    if (tile.has(pixel))
+      cp_async16(to + pixel * out_stride + i % target_pieces * 16,
+                 residual + (tile.target_pixel(pixel) * target_pieces + i % target_pieces) * 16);
   }
 }
 
@@ -268,8 +277,8 @@ __device__ __forceinline__ void store_tile(unsigned char* target, const unsigned
 }
 
 extern "C" __global__ void __launch_bounds__(threads, blocks)
-inverted_residual(const unsigned char* source, const unsigned char* residual, const unsigned char* __restrict__ weights, const float* __restrict__ scale_bias,
-                  unsigned char* target) {
+    inverted_residual(const unsigned char* source, const unsigned char* residual, const unsigned char* __restrict__ weights,
+                      const float* __restrict__ scale_bias, unsigned char* target) {
   extern __shared__ unsigned char shared_memory[];
   const unsigned begin = shared_address(shared_memory), base = (begin + 127) & ~127u;
   unsigned char* const shared = shared_memory + (base - begin);
@@ -277,8 +286,10 @@ inverted_residual(const unsigned char* source, const unsigned char* residual, co
   load_weights(base + weights_at, weights, scale_bias, 0);
   let_next_begin();
   wait_for_previous();
-  if (has_expand) load_region<source_steps * 2, source_stride>(base + source_at, source, tile, 0);
-  else load_region<chunk_steps * 2, chunk_stride>(base + wide_at, source, tile, 0);
+  if (has_expand)
+    load_region<source_steps * 2, source_stride>(base + source_at, source, tile, 0);
+  else
+    load_region<chunk_steps * 2, chunk_stride>(base + wide_at, source, tile, 0);
   commit_copies();
   const int warp = threadIdx.x / 32, warp_row = warp % warps_m, warp_column = warp / warps_m * own_columns;
   Sums sums;
@@ -303,7 +314,8 @@ inverted_residual(const unsigned char* source, const unsigned char* residual, co
 #endif
     convolve_chunk(shared, shared + parts_at);
     __syncthreads();
-    if (!has_expand && number + 1 < chunks) load_region<chunk_steps * 2, chunk_stride>(base + wide_at, source, tile, (number + 1) * chunk_steps * 2);
+    if (!has_expand && number + 1 < chunks)
+      load_region<chunk_steps * 2, chunk_stride>(base + wide_at, source, tile, (number + 1) * chunk_steps * 2);
     if (number + 1 == chunks && project::has_residual) load_residual(base + wide_at, residual, tile);
     commit_copies();
     project_chunk(sums, base, base + parts_at + project_at, warp_row, warp_column);

@@ -36,9 +36,9 @@ class ChainTunerTest : public ::testing::Test {
   Tuner::KnownChain known(Tuning tuning, int64_t batch = 2) {
     return with_tuner(tuning, [&](Tuner& tuner) { return tuner.known(chain(batch)); });
   }
-  std::string measured(int64_t batch = 2) {
+  std::string measured(int64_t batch = 2) { return measured(chain(batch)); }
+  std::string measured(const Chain& asked) {
     return with_tuner(Tuning::quick, [&](Tuner& tuner) {
-      const Chain asked = chain(batch);
       std::vector<ConvolutionVariant> parts;
       for (const Convolution* part : asked.problems()) parts.push_back(convolution_variants(*part, chip_).at(0));
       const auto found = tuner.measured(asked, parts);
@@ -85,6 +85,22 @@ TEST_F(ChainTunerTest, WithoutTuningTheNearestBatchsIsTaken) {
   EXPECT_EQ(known(Tuning::off, 4).kernel->name, winner);
   EXPECT_FALSE(known(Tuning::off, 64).kernel);
   EXPECT_FALSE(known(Tuning::quick, 4).is_known);
+}
+
+TEST_F(ChainTunerTest, WithoutTuningBf16TakesThatOfFp16) {
+  const auto of = [](ComputeType compute) {
+    Chain pair = chain(2);
+    for (Chain::Link& link : pair.links) {
+      link.problem.compute = compute;
+      link.problem.source = link.problem.epilogue.target = link.problem.epilogue.residual = stored_as(compute);
+    }
+    return pair;
+  };
+  const std::string winner = measured(of(ComputeType::f16));
+  ASSERT_NE(winner, "");
+  const auto found = with_tuner(Tuning::off, [&](Tuner& tuner) { return tuner.known(of(ComputeType::bf16)); });
+  ASSERT_TRUE(found.kernel);
+  EXPECT_EQ(found.kernel->name, winner);
 }
 
 TEST_F(ChainTunerTest, OfASlowerOneThePartsAreRemembered) {

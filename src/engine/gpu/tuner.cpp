@@ -218,12 +218,26 @@ namespace {
 // A chain's winner where its parts are quicker one by one.
 constexpr std::string_view by_parts = "parts";
 
+Chain in_other_16_bits(const Chain& chain) {
+  Chain other = chain;
+  for (Chain::Link& link : other.links) link.problem = in_other_16_bits(link.problem);
+  if (other.branch) other.branch = in_other_16_bits(*other.branch);
+  return other;
+}
+
 }  // namespace
 
 Tuner::KnownChain Tuner::known(const Chain& chain) const {
   const std::string* winner = tuning_ == Tuning::full ? nullptr : known_.find(chain.key());
-  if (winner == nullptr && tuning_ == Tuning::off)
-    winner = known_.find_nearest(chain.key_before_batch(), chain.links[0].problem.batch, chain.key_behind_batch());
+  const auto at_nearest_batch = [&](const Chain& like) {
+    return known_.find_nearest(like.key_before_batch(), like.links[0].problem.batch, like.key_behind_batch());
+  };
+  if (winner == nullptr && tuning_ == Tuning::off) {
+    const Chain other = in_other_16_bits(chain);
+    winner = known_.find(other.key());
+    if (winner == nullptr) winner = at_nearest_batch(chain);
+    if (winner == nullptr) winner = at_nearest_batch(other);
+  }
   KnownChain known{.is_known = tuning_ == Tuning::off || (winner != nullptr && *winner == by_parts), .kernel = {}};
   if (winner == nullptr || *winner == by_parts) return known;
   for (ChainVariant& variant : chain_variants(chain, chip_))

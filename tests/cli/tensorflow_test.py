@@ -100,6 +100,13 @@ class Settings(unittest.TestCase):
                 self.assertEqual((row["check_against"], row["check_pass"]), ("libtorch fp32 on the CPU", 1), words)
                 self.assertAlmostEqual(row["gradients_mib"] * 2**20, 4 * row["parameters"], delta=1)
 
+    def test_sequences_shorter_than_their_places(self):
+        store = str(self.folder / "r.db")
+        done = run("run", "--model", "gnmt:width=0.03125,vocabulary=200,length=6", "--input", "lengths=4", "--backend", "tensorflow", "--threads", "1",
+                   "--warmup", "0", "--iterations", "2", "--repeats", "1", "--store", store)
+        rows = json.loads(run("export", store, "--format", "json").stdout)
+        self.assertEqual([(row["outcome"], row["check_pass"]) for row in rows], [("ok", 1)], done.stdout + done.stderr)
+
     def test_what_does_not_train_is_refused_by_name(self):
         for arguments, reason in ((["--model", "resnet18:width=0.125", "--axis", "accumulation=2"], "accumulation is not computed"),
                                   (["--model", "mobilenet_v2:width=0.25"], "Dropout"),

@@ -1,5 +1,4 @@
-// LSTM, GRU and RNN, written out step by step. What exporters write is run: activations as they are by default, sequences that are all as
-// long.
+// LSTM, GRU and RNN, written out step by step. What exporters write is run: activations as they are by default.
 #include "backends/tensorflow/tf_operator.h"
 
 #include <fmt/format.h>
@@ -66,7 +65,6 @@ State gru_cell(TfScope& s, TfOutput input, const State& state, const Weights& we
 }
 
 void refuse_rarities(const TfCall& call, const std::vector<std::string>& defaults) {
-  if (call.has(4)) call.refuse("sequence_lens is not run");
   if (call.has(7)) call.refuse("peepholes are not run");
   for (const char* name : {"clip", "input_forget", "activation_alpha", "activation_beta"})
     if (call.node.attributes.contains(name)) call.refuse(fmt::format("{} is not run", name));
@@ -104,7 +102,15 @@ TfOutput initial(const TfCall& call, size_t input, const Settings& with, int64_t
   return s.binary("Fill", s.ints({with.batch, with.hidden}), s.number(call.tf_type_of(0), 0));
 }
 
-// The outputs of all steps, and the last state.
+// `yes` where the sequence is longer than `time`, else `no`; of sequences of one length always `yes`.
+TfOutput while_it_lasts(const TfCall& call, int64_t time, TfOutput yes, TfOutput no) {
+  if (!yes || !call.has(4)) return yes;
+  TfScope& s = call.scope;
+  const TfOutput lasts = s.binary("Greater", call.in(4), s.number(call.tf_type_of(4), static_cast<double>(time)));
+  return s.make("SelectV2").in(s.make("ExpandDims").in(lasts).in(s.index(1)).out()).in(yes).in(no).out();
+}
+
+// The outputs of all steps, and the last state. Backwards, a shorter sequence begins at its own end.
 std::pair<std::vector<TfOutput>, State> run_direction(const TfCall& call, const Settings& with, int64_t direction) {
   TfScope& s = call.scope;
   const Weights weights = weights_of(call, with, direction);
@@ -114,8 +120,9 @@ std::pair<std::vector<TfOutput>, State> run_direction(const TfCall& call, const 
   for (int64_t i = 0; i < with.steps; ++i) {
     const int64_t time = backwards ? with.steps - 1 - i : i;
     const TfOutput x = selected(s, call.in(0), time, with.batch_first ? 1 : 0);
-    state = with.cell(s, project(s, x, weights.input, weights.input_bias), state, weights, with.hidden);
-    outputs[static_cast<size_t>(time)] = state.h;
+    const State next = with.cell(s, project(s, x, weights.input, weights.input_bias), state, weights, with.hidden);
+    state = {while_it_lasts(call, time, next.h, state.h), while_it_lasts(call, time, next.c, state.c)};
+    outputs[static_cast<size_t>(time)] = call.has(4) ? while_it_lasts(call, time, next.h, s.unary("ZerosLike", next.h)) : next.h;
   }
   return {outputs, state};
 }

@@ -1,5 +1,6 @@
 #include "cli/import_profiles.h"
 
+#include "base/parse_json.h"
 #include "profile/stored_profile.h"
 
 #include <deepgap/error.h>
@@ -18,7 +19,7 @@ std::string text_of(const nlohmann::json& object, const char* key) {
 }  // namespace
 
 std::map<std::string, std::string> read_exported_profiles(const std::string& text, const std::string& path) {
-  const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json list = parse_json(text);
   if (!list.is_array())
     throw Error(ErrorKind::input, fmt::format("{}: not exported profiles; deepgap export --profile --output NAME.json writes them", path));
   std::map<std::string, std::string> profiles;

@@ -2,6 +2,7 @@
 
 #include "analysis/point_summary.h"
 #include "base/file.h"
+#include "base/parse_json.h"
 #include "base/text.h"
 #include "cli/axis_values.h"
 #include "cli/stores.h"
@@ -196,7 +197,7 @@ const DeviceFigures* Devices::known_cpu(const std::string& name) {
 }
 
 const DeviceFigures& Devices::cpu_of_file(const std::string& path) {
-  const auto object = nlohmann::json::parse(read_text(path), nullptr, false);
+  const auto object = parse_json(read_text(path));
   if (!object.is_object() || !object.contains("ceilings") || !object.at("ceilings").is_object())
     throw Error(ErrorKind::input, fmt::format("{}: not the measured peaks of a CPU, as `deepgap ceilings --json` writes them", path));
   const Ceilings ceilings = ceilings_from_json(object.at("ceilings"));

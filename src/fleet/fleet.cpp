@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/json_words.h"
+#include "base/parse_json.h"
 #include "base/text.h"
 #include "record/record_json.h"
 
@@ -29,7 +30,7 @@ std::string dump(const json& value) { return value.dump(1, ' ', false, json::err
 // What a file of the folder holds; throws Error{input} with its name for whatever is wrong in it.
 template <typename Read>
 auto read_file(const std::string& path, const Read& read) {
-  const json value = json::parse(read_text(path), nullptr, false);
+  const json value = parse_json(read_text(path));
   try {
     return read(value);
   } catch (const json::exception& error) {

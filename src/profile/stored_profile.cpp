@@ -2,6 +2,7 @@
 
 #include <deepgap/error.h>
 #include "base/json_words.h"
+#include "base/parse_json.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,7 @@ std::string stored_profile_text(const StoredProfile& stored) {
 }
 
 StoredProfile parse_stored_profile(std::string_view text) {
-  const json object = json::parse(text, nullptr, false);
+  const json object = parse_json(text);
   if (!object.is_object()) throw Error(ErrorKind::input, "damaged profile: it is not JSON");
   try {
     if (const int found = object.at("version"); found > version)

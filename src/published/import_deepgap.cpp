@@ -1,6 +1,7 @@
 #include "published/import_deepgap.h"
 
 #include "base/hash.h"
+#include "base/parse_json.h"
 #include "base/text.h"
 #include "published/export_time.h"
 #include "record/averaged.h"
@@ -370,7 +371,7 @@ bool is_export(const CsvTable& table) {
 }
 
 CsvTable parse_export_json(const std::string& text, const std::string& path) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = parse_json(text);
   const bool fits = json.is_array() && std::all_of(json.begin(), json.end(), [](const auto& row) { return row.is_object(); });
   if (!fits) throw Error(ErrorKind::input, fmt::format("{}: no JSON export: it must be a list of objects", path));
   CsvTable table{path, {}, {}};

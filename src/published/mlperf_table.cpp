@@ -1,6 +1,7 @@
 #include "published/mlperf_table.h"
 
 #include "base/file.h"
+#include "base/parse_json.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -190,7 +191,7 @@ namespace fs = std::filesystem;
 nlohmann::json json_of(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return {};
-  return nlohmann::json::parse(read_text(path.string()), nullptr, false);
+  return parse_json(read_text(path.string()));
 }
 
 std::string field_of(const nlohmann::json& json, const char* name) {

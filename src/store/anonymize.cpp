@@ -7,6 +7,7 @@
 // errs on the side of leaving out. Which Records ran on one node stays: each has a new name, since intervals hang on it.
 #include "store/store.h"
 
+#include "base/parse_json.h"
 #include "base/text.h"
 #include "record/identity.h"
 
@@ -302,7 +303,7 @@ void leave_out_reasons(nlohmann::json& value, bool is_reason) {
 }  // namespace
 
 std::string anonymous_profile(const std::string& json) {
-  nlohmann::json profile = nlohmann::json::parse(json, nullptr, false);
+  nlohmann::json profile = parse_json(json);
   if (!profile.is_object()) throw Error(ErrorKind::input, "damaged profile: it is not JSON");
   leave_out_reasons(profile, false);
   return profile.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

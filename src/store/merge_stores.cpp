@@ -3,6 +3,7 @@
 #include "store/merge_stores.h"
 
 #include "base/hash.h"
+#include "base/parse_json.h"
 #include "base/text.h"
 #include "record/identity.h"
 #include "record/record_json.h"
@@ -77,7 +78,7 @@ class Results {
  public:
   Results(Database& database, const MergeInput& input, Once once) : scope_(input.scope), once_(once) {
     const auto parse = [](std::string_view text) {
-      auto json = nlohmann::json::parse(text, nullptr, false);
+      auto json = parse_json(text);
       if (json.is_discarded()) throw Error(ErrorKind::input, "damaged store: a row is not JSON");
       return json;
     };

@@ -1,6 +1,7 @@
 #include "store/record_rows.h"
 
 #include "base/json_words.h"
+#include "base/parse_json.h"
 #include "record/record_json.h"
 #include "record/tuning_mark.h"
 #include "store/remarks.h"
@@ -71,7 +72,7 @@ constexpr int64_t most_metric_names = 1'000'000;
 [[noreturn]] void damaged(std::string_view what) { throw Error(ErrorKind::input, fmt::format("damaged Store: {}", what)); }
 
 nlohmann::json parse(std::string_view text, std::string_view what) {
-  auto json = nlohmann::json::parse(text, nullptr, false);
+  auto json = parse_json(text);
   if (json.is_discarded()) damaged(fmt::format("{} is not JSON", what));
   return json;
 }

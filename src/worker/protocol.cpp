@@ -1,6 +1,7 @@
 #include "worker/protocol.h"
 
 #include "base/byte_text.h"
+#include "base/parse_json.h"
 
 #include <deepgap/error.h>
 
@@ -57,7 +58,7 @@ std::string header_text(const nlohmann::json& header) {
 }
 
 nlohmann::json parse_header(std::string_view text) {
-  nlohmann::json header = nlohmann::json::parse(text, nullptr, false);
+  nlohmann::json header = parse_json(text);
   if (!header.is_object()) broken("its header is not a JSON object");
   if (may_stand_for_bytes(text)) convert_texts(header, of_utf8);
   return header;

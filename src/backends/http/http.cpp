@@ -1,5 +1,6 @@
 #include "backends/http/http.h"
 
+#include "base/parse_json.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -167,6 +168,13 @@ void HttpRequest::stream(const std::string& content_type, Piece piece) {
   piece_ = std::move(piece);
 }
 
+void HttpRequest::end_when(std::function<bool()> ended) {
+  ended_ = std::move(ended);
+  set(easy_.get(), CURLOPT_XFERINFOFUNCTION, &HttpRequest::on_progress);
+  set(easy_.get(), CURLOPT_XFERINFODATA, static_cast<void*>(this));
+  set(easy_.get(), CURLOPT_NOPROGRESS, 0L);
+}
+
 void HttpRequest::forbid_reuse() { set(easy_.get(), CURLOPT_FORBID_REUSE, 1L); }
 
 std::optional<Fault> HttpRequest::perform() { return fault(curl_easy_perform(easy_.get())); }
@@ -212,6 +220,11 @@ int HttpRequest::before_request(void* self, char*, char*, int, int) {
   return ++request.begun_ == 1 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
+// libcurl calls it at least once a second.
+int HttpRequest::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<HttpRequest*>(self)->ended_() ? 1 : 0;
+}
+
 long HttpRequest::status() const {
   long status = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
@@ -232,7 +245,7 @@ HttpRequest::Traffic HttpRequest::traffic() const {
 
 std::string status_text(long status, std::string_view body, std::string_view token) {
   std::string words;
-  const auto json = nlohmann::json::parse(body, nullptr, false);
+  const auto json = parse_json(body);
   if (json.is_object() && json.contains("error")) {
     words = json["error"].is_string() ? json["error"].get<std::string>()
                                       : json["error"].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -62,6 +62,8 @@ class HttpRequest {
   // returns false, the request ends at once; fault() then says what `piece` has to say.
   using Piece = std::function<bool(std::string_view)>;
   void stream(const std::string& content_type, Piece piece);
+  // From then on perform() gives up, within about a second, once `ended` says so.
+  void end_when(std::function<bool()> ended);
   // From then on each request opens a connection of its own, and closes it.
   void forbid_reuse();
   // Sends it and waits.
@@ -88,6 +90,7 @@ class HttpRequest {
   static size_t on_header(char* data, size_t size, size_t count, void* self);
   static size_t on_body(char* data, size_t size, size_t count, void* self);
   static int before_request(void* self, char*, char*, int, int);
+  static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
   struct FreeEasy {
     void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -105,6 +108,7 @@ class HttpRequest {
   std::string content_type_, server_, retry_after_;
   std::string stream_type_;  // the content type whose bytes are passed to piece_
   Piece piece_;
+  std::function<bool()> ended_;
   bool streams_ = false, stream_ended_ = false;
   bool too_large_ = false;
   int begun_ = 0;  // times that it was sent

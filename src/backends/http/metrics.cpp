@@ -117,6 +117,7 @@ std::vector<Series> MetricsReader::take_series() {
 
 void MetricsReader::read_on(const std::stop_token& stop, std::chrono::milliseconds period) {
   HttpRequest request(address_, most);
+  request.end_when([&stop] { return stop.stop_requested(); });  // a server that hangs does not hold up the end of a run
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, stop, period, [] { return false; }) && !stop.stop_requested()) {
     lock.unlock();

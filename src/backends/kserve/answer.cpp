@@ -1,6 +1,7 @@
 #include "backends/kserve/answer.h"
 
 #include "backends/kserve/output_check.h"
+#include "base/parse_json.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -117,7 +118,7 @@ std::optional<Fault> ServerAnswer::read(std::string_view text, std::string_view 
 
 std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t batch) {
   if (text.starts_with('<')) return wrong_answer("answered 200 with a page (HTML or XML) instead of tensors");
-  const json answer = json::parse(text, nullptr, false);
+  const json answer = parse_json(text);
   if (answer.is_discarded() && text.starts_with('{')) {
     const bool nan = text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos;
     return wrong_answer(std::string("answered 200 with JSON that is not valid") + (nan ? ": JSON has no NaN or Infinity" : ""));

@@ -2,6 +2,7 @@
 #include "backends/http/http.h"
 #include "backends/http/redaction.h"
 #include "backends/kserve/questions.h"
+#include "base/parse_json.h"
 
 #include <deepgap/error.h>
 
@@ -45,7 +46,7 @@ class HttpQuestions final : public Questions {
   std::optional<Listed> listed() override {
     request_.post("/v2/repository/index", "{}", std::nullopt, settings().timeout);
     if (request_.perform()) return std::nullopt;
-    const auto index = nlohmann::json::parse(answer(), nullptr, false);
+    const auto index = parse_json(answer());
     if (!index.is_array()) return std::nullopt;
     Listed found;
     for (const nlohmann::json& row : index) {
@@ -62,8 +63,7 @@ class HttpQuestions final : public Questions {
       refuse(
           fmt::format("{} with an HTML page: a proxy or another service, no KServe v2 server", fault.what.substr(0, fault.what.find(':'))));
     if (request_.status() != 404) refuse(fmt::format("/v2 {}", fault.what));
-    if (!get("/v1/models") && nlohmann::json::parse(request_.body().json(), nullptr, false).is_object())
-      refuse("speaks KServe v1 alone; deepgap speaks v2");
+    if (!get("/v1/models") && parse_json(request_.body().json()).is_object()) refuse("speaks KServe v1 alone; deepgap speaks v2");
     refuse("no KServe v2 server: /v2 answered 404");
   }
 

@@ -1,5 +1,6 @@
 #include "backends/kserve/served_model.h"
 
+#include "base/parse_json.h"
 #include "base/text.h"
 #include "base/words.h"
 
@@ -59,7 +60,7 @@ std::vector<ServedTensor> read_tensors(const json& metadata, const char* key, co
 }
 
 json parsed(std::string_view text, const std::string& what) {
-  json read = json::parse(text, nullptr, false);
+  json read = parse_json(text);
   if (text.empty()) refuse(fmt::format("no KServe v2 server: {} is empty", what));
   if (!read.is_object()) refuse(fmt::format("{} is not JSON of KServe v2: {}", what, printable(std::string(text.substr(0, 60)))));
   return read;
@@ -165,7 +166,7 @@ void read_model(std::string_view text, ServedModel& model) {
 }
 
 void read_config(std::string_view text, ServedModel& model) {
-  const json config = json::parse(text, nullptr, false);
+  const json config = parse_json(text);
   if (!config.is_object()) return;
   const auto found = config.find("max_batch_size");
   if (found != config.end() && found->is_number_integer() && found->get<int64_t>() >= 0) model.max_batch = found->get<int64_t>();

@@ -1,5 +1,7 @@
 #include "backends/kserve/statistics.h"
 
+#include "base/parse_json.h"
+
 #include <nlohmann/json.hpp>
 
 namespace deepgap {
@@ -34,7 +36,7 @@ void add(const json& version, ServerStatistics& sum) {
 }  // namespace
 
 std::optional<ServerStatistics> read_statistics(std::string_view text) {
-  const json read = json::parse(text, nullptr, false);
+  const json read = parse_json(text);
   const json& versions = part(read, "model_stats");
   if (!versions.is_array()) return std::nullopt;
   ServerStatistics sum;

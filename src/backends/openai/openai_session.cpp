@@ -7,6 +7,7 @@
 #include "backends/openai/request.h"
 #include "backends/openai/token_answer.h"
 #include "base/common_words.h"
+#include "base/parse_json.h"
 
 #include <deepgap/error.h>
 #include <deepgap/series_source.h>
@@ -194,7 +195,7 @@ class OpenaiSession final : public Session, public SeriesSource {
     const std::string bytes = body.dump(-1, ' ', false, json::error_handler_t::replace);
     question_.post("/tokenize", bytes, std::nullopt, settings_.timeout);
     if (question_.perform()) return std::nullopt;
-    const json answer = json::parse(question_.body().json(), nullptr, false);
+    const json answer = parse_json(question_.body().json());
     if (!answer.is_object()) return std::nullopt;
     if (answer.contains("tokens") && answer["tokens"].is_array()) return static_cast<int64_t>(answer["tokens"].size());
     if (answer.contains("count") && answer["count"].is_number_integer()) return answer["count"].get<int64_t>();

@@ -137,6 +137,8 @@ TEST(Openai, AServerThatIsNotOneIsRefused) {
   EXPECT_THAT(refusal("/v1/models", {.status = 401, .body = "{}"}).what(), HasSubstr("DEEPGAP_OPENAI_TOKEN"));
   EXPECT_THAT(refusal("/v1/completions", {.body = R"({"choices":[{"text":"all"}],"usage":{}})"}).what(), HasSubstr("does not stream"));
   EXPECT_THAT(refusal("/v1/completions", {.status = 404, .body = "{}"}).what(), HasSubstr("/v1/completions answered 404"));
+  const std::string deep = R"({"error":)" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}";
+  EXPECT_THAT(refusal("/v1/models", {.status = 500, .body = deep}).what(), HasSubstr("/v1/models answered 500"));
   const Error unknown = refusal("", {}, "tinny");
   EXPECT_EQ(unknown.kind(), ErrorKind::usage);
   EXPECT_THAT(unknown.what(), HasSubstr("did you mean 'tiny'"));

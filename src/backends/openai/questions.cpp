@@ -4,6 +4,7 @@
 #include "backends/http/redaction.h"
 #include "backends/openai/request.h"
 #include "backends/openai/token_answer.h"
+#include "base/parse_json.h"
 #include "base/text.h"
 #include "base/words.h"
 
@@ -37,7 +38,7 @@ bool is_page(const HttpRequest& request) {
 }
 
 json parsed(const HttpRequest& request, const ServerAddress& address) {
-  return json::parse(without_token(request.body().json(), address.token), nullptr, false);
+  return parse_json(without_token(request.body().json(), address.token));
 }
 
 std::vector<std::string> names_of(const json& list) {
@@ -87,7 +88,7 @@ std::string version_of(HttpRequest& request, const ServerAddress& address, const
 // What came back instead of a stream.
 std::string no_stream(const HttpRequest& request) {
   if (is_page(request)) return "answers with an HTML page: a proxy or another service, no server of OpenAI's protocol";
-  const json answer = json::parse(request.body().json(), nullptr, false);
+  const json answer = parse_json(request.body().json());
   if (answer.is_object() && answer.contains("choices"))
     return "does not stream: it sends the whole answer at once, so that no token has a time";
   return fmt::format("sends no stream of events (content type '{}')", one_line(request.content_type(), 60));

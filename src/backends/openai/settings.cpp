@@ -1,6 +1,7 @@
 #include "backends/openai/settings.h"
 
 #include "base/messages.h"
+#include "base/parse_json.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -30,7 +31,7 @@ std::string plain_url(const std::string& value) {
 }
 
 std::string json_object(const std::string& value) {
-  const auto object = nlohmann::json::parse(value, nullptr, false);
+  const auto object = parse_json(value);
   if (!object.is_object())
     throw Error(ErrorKind::usage, invalid_value(value, "openai: extra", "a JSON object of fields, such as {\"top_p\":0.9}"));
   for (const char* own : {"model", "prompt", "messages", "stream", "stream_options", "max_tokens", "n"})

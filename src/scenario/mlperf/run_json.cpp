@@ -1,5 +1,6 @@
 #include "scenario/mlperf/run_json.h"
 
+#include "base/parse_json.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -132,7 +133,7 @@ void read_key(const std::string& key, const Json& value, const std::string& sour
 }  // namespace
 
 LoadgenSettings parse_run_json(const std::string& text, const std::string& source) {
-  const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json object = parse_json(text);
   if (!object.is_object()) throw Error(ErrorKind::input, fmt::format("{}: it is not a JSON object", source));
   LoadgenSettings settings;
   for (const char* needed : {"scenario", "total_sample_count"}) {

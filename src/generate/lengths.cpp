@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <numbers>
 #include <optional>
 
@@ -76,8 +77,10 @@ int64_t Lengths::of_sample(uint64_t index, RandomStream& random) const {
   if (kind_ == Kind::listed) return listed_[index % listed_.size()];
   const double first = random.uniform();
   if (kind_ == Kind::uniform) return low_ + static_cast<int64_t>(first * static_cast<double>(high_ - low_ + 1));
-  const double normal = std::sqrt(-2 * std::log(first)) * std::cos(2 * std::numbers::pi * random.uniform());
-  return std::clamp<int64_t>(std::llround(median_ * std::exp(sigma_ * normal)), 1, most);
+  constexpr double least = std::numeric_limits<double>::min();  // 0 has no logarithm
+  const double normal = std::sqrt(-2 * std::log(std::max(first, least))) * std::cos(2 * std::numbers::pi * random.uniform());
+  // Cut before it is rounded: the tail of a wide distribution lies beyond every integer.
+  return std::llround(std::clamp(median_ * std::exp(sigma_ * normal), 1.0, static_cast<double>(most)));
 }
 
 }  // namespace deepgap

@@ -1,7 +1,9 @@
 #include "generate/prompt_file.h"
 
+#include "base/parse_json.h"
 #include "base/text.h"
 #include "base/words.h"
+#include "generate/lengths.h"
 
 #include <deepgap/error.h>
 
@@ -45,7 +47,9 @@ std::string role_of(const std::string& name, const Place& place) {
 }
 
 // An answer's length where the file has its text: four characters of English are about a token.
-int64_t tokens_of(const std::string& text) { return std::max<int64_t>(1, std::llround(static_cast<double>(text.size()) / 4)); }
+int64_t tokens_of(const std::string& text) {
+  return std::clamp<int64_t>(std::llround(static_cast<double>(text.size()) / 4), 1, Lengths::most);
+}
 
 // The JSON array of the messages so far, and where in it the first user's words begin.
 Prompt conversation_of(const json& messages) {
@@ -62,8 +66,10 @@ Prompt conversation_of(const json& messages) {
   return prompt;
 }
 
-// A prompt for each turn of the user's, with all that was said before as the file has it.
-void add_turns(const json& list, const char* role_key, const char* text_key, const Place& place, std::vector<Prompt>& prompts) {
+// A prompt for each turn of the user's, with all that was said before as the file has it. Ends where there are `most` prompts: each one
+// repeats the conversation so far, so that all those of a long one would take the square of its length.
+void add_turns(const json& list, const char* role_key, const char* text_key, const Place& place, size_t most,
+               std::vector<Prompt>& prompts) {
   if (!list.is_array() || list.empty()) place.fail("expected a conversation of at least one message");
   json said = json::array();
   const size_t before = prompts.size();
@@ -71,26 +77,30 @@ void add_turns(const json& list, const char* role_key, const char* text_key, con
     if (!message.is_object()) place.fail("expected each message to be an object");
     const std::string role = role_of(text_of(message, role_key, place), place), text = text_of(message, text_key, place);
     if (role == "assistant" && prompts.size() > before && prompts.back().output_tokens == 0) prompts.back().output_tokens = tokens_of(text);
+    if (prompts.size() >= most) return;
     said.push_back({{"role", role}, {"content", text}});
     if (role == "user") prompts.push_back(conversation_of(said));
   }
 }
 
+std::string range_of_lengths() { return fmt::format("a number of tokens from 1 to {}", Lengths::most); }
+
 int64_t number_of(const json& object, const char* key, const Place& place) {
   const auto found = object.find(key);
   if (found == object.end()) return 0;
-  if (!found->is_number_integer() || found->get<int64_t>() < 1) place.fail(fmt::format("expected \"{}\" to be a number of tokens", key));
+  const bool fits = found->is_number_unsigned() && found->get<uint64_t>() >= 1 && found->get<uint64_t>() <= uint64_t{Lengths::most};
+  if (!fits) place.fail(fmt::format("expected \"{}\" to be {}", key, range_of_lengths()));
   return found->get<int64_t>();
 }
 
-void add_object(const json& object, const Place& place, std::vector<Prompt>& prompts) {
+void add_object(const json& object, const Place& place, size_t most, std::vector<Prompt>& prompts) {
   if (!object.is_object()) place.fail("expected an object with \"conversations\", \"messages\" or \"prompt\"");
   if (object.contains("conversations")) {
     const json& list = object["conversations"];
     if (list.is_array() && list.empty()) return;  // as ShareGPT has some
-    return add_turns(list, "from", "value", place, prompts);
+    return add_turns(list, "from", "value", place, most, prompts);
   }
-  if (object.contains("messages")) return add_turns(object["messages"], "role", "content", place, prompts);
+  if (object.contains("messages")) return add_turns(object["messages"], "role", "content", place, most, prompts);
   Prompt prompt;
   prompt.text = text_of(object, "prompt", place);
   prompt.output_tokens = number_of(object, "output_tokens", place);
@@ -98,7 +108,7 @@ void add_object(const json& object, const Place& place, std::vector<Prompt>& pro
 }
 
 json parsed(const std::string& text, const Place& place) {
-  json object = json::parse(text, nullptr, false);
+  json object = parse_json(text);
   if (object.is_discarded()) place.fail("invalid JSON");
   return object;
 }
@@ -127,7 +137,7 @@ void add_row(const std::string& line, const TraceColumns& columns, const Place& 
   const std::vector<std::string> cells = split(line, ',');
   const auto cell = [&](size_t column) {
     const auto number = column < cells.size() ? parse_int(trim(cells[column])) : std::nullopt;
-    if (!number || *number < 0) place.fail("expected numbers of tokens");
+    if (!number || *number < 0 || *number > Lengths::most) place.fail("expected " + range_of_lengths());
     return std::max<int64_t>(*number, 1);
   };
   Prompt prompt;
@@ -150,7 +160,7 @@ void read_lines(const std::string& path, const std::string& kind, size_t most, s
     } else if (kind == ".csv") {
       add_row(line, *columns, place, prompts);
     } else {
-      add_object(parsed(line, place), place, prompts);
+      add_object(parsed(line, place), place, most, prompts);
     }
   }
 }
@@ -161,10 +171,10 @@ void read_array(const std::string& path, size_t most, std::vector<Prompt>& promp
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const Place place{path, 1};
   const json list = parsed(text, place);
-  if (!list.is_array()) return add_object(list, place, prompts);
+  if (!list.is_array()) return add_object(list, place, most, prompts);
   for (const json& object : list) {
     if (prompts.size() >= most) return;
-    add_object(object, place, prompts);
+    add_object(object, place, most, prompts);
   }
 }
 

@@ -112,14 +112,30 @@ class GenerateTest(StoreCase):
             self.assertEqual(done.returncode, 0, (name, done.stderr))
         self.assertEqual([row["output_tokens"] for row in self.rows() if "burst" in row["dataset"]], [6])
 
+    def test_a_long_conversation_takes_no_more_than_the_samples_asked_for(self):
+        # All turns together would be 20 GB of text.
+        path = os.path.join(self.dir, "turns.jsonl")
+        with open(path, "w") as file:
+            turns = [{"from": who, "value": "x" * 40} for _ in range(20_000) for who in ("human", "gpt")]
+            file.write(json.dumps({"conversations": turns}) + "\n")
+        self.run_deepgap("--scenario", "single-stream", "--warmup", "1", "--iterations", "5", "--prompts", path, "--axis", "samples=7")
+        row = self.rows()[0]
+        self.assertEqual(row["outcome"], "ok", row["reason"])
+        self.assertIn("7 samples", row["dataset_description"])
+
     def test_what_cannot_be_is_one_line(self):
-        torn, empty = os.path.join(self.dir, "torn.jsonl"), os.path.join(self.dir, "empty.txt")
-        with open(torn, "w") as file:
-            file.write('{"prompt":"a"}\n{"prompt":\n')
-        open(empty, "w").close()
+        files = {"torn.jsonl": '{"prompt":"a"}\n{"prompt":\n', "empty.txt": "", "deep.jsonl": '{"messages":' + "[" * 300_000 + "]" * 300_000 + "}\n",
+                 "long.jsonl": '{"prompt":"a","output_tokens":9223372036854775807}\n', "long.csv": "Request tokens,Response tokens\n9000000000000,5\n"}
+        for name, text in files.items():
+            with open(os.path.join(self.dir, name), "w") as file:
+                file.write(text)
+        prompts = lambda name: ("--prompts", os.path.join(self.dir, name))
         wrong = [
-            (("--prompts", torn), "torn.jsonl:2: invalid JSON"),
-            (("--prompts", empty), "no prompt is in it"),
+            (prompts("torn.jsonl"), "torn.jsonl:2: invalid JSON"),
+            (prompts("deep.jsonl"), "deep.jsonl:1: invalid JSON"),
+            (prompts("long.jsonl"), 'long.jsonl:1: expected "output_tokens" to be a number of tokens from 1 to'),
+            (prompts("long.csv"), "long.csv:2: expected a number of tokens from 1 to"),
+            (prompts("empty.txt"), "no prompt is in it"),
             (("--prompts", os.path.join(self.dir, "gone.txt")), "there is no file of prompts"),
             (("--axis", "shared_prefix_tokens=-1"), "expected a number of tokens"),
             (("--prompt-reuse", "maybe"), "expected on or off"),

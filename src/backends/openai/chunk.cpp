@@ -1,9 +1,12 @@
 #include "backends/openai/chunk.h"
 
+#include "base/parse_json.h"
 #include "base/words.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace deepgap {
 namespace {
@@ -21,10 +24,13 @@ std::string text_in(const json& object, const char* key) {
   return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// More tokens than any request has. Sums of counts stay far from where integers end.
+constexpr uint64_t most_tokens = 1'000'000'000;
+
 std::optional<int64_t> count_in(const json& object, const char* key) {
   const json* found = member(object, key);
-  if (found == nullptr || !found->is_number_integer() || found->get<int64_t>() < 0) return std::nullopt;
-  return found->get<int64_t>();
+  if (found == nullptr || !found->is_number_unsigned()) return std::nullopt;  // the library's type of a whole number from 0 on
+  return static_cast<int64_t>(std::min(found->get<uint64_t>(), most_tokens + 1));
 }
 
 StopReason stop_from(const std::string& reason) {
@@ -98,11 +104,17 @@ void read_counts(const json& object, Chunk& chunk) {
   if (!chunk.cached) chunk.cached = count_in(*timings, "cache_n");
 }
 
+void check_counts(Chunk& chunk) {
+  for (const auto& count : {chunk.input, chunk.output, chunk.cached})
+    if (count && static_cast<uint64_t>(*count) > most_tokens)
+      chunk.fault = fmt::format("the server counts more than {} tokens in one request", most_tokens);
+}
+
 }  // namespace
 
 Chunk read_chunk(std::string_view text) {
   Chunk chunk;
-  const json object = json::parse(text, nullptr, false);
+  const json object = parse_json(text);
   if (!object.is_object()) {
     chunk.fault = fmt::format("a chunk of the stream is not a JSON object: {}", one_line(text, 60));
     return chunk;
@@ -116,6 +128,7 @@ Chunk read_chunk(std::string_view text) {
   if (choices == nullptr && member(object, "usage") == nullptr)
     chunk.fault = fmt::format("a chunk of the stream has no choices: {}", one_line(text, 60));
   read_counts(object, chunk);
+  if (chunk.fault.empty()) check_counts(chunk);
   return chunk;
 }
 

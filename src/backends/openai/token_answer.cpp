@@ -21,6 +21,12 @@ bool TokenAnswer::goes_on_without_end() const {
   return limit_ > 0 && assigned_ > 4 * limit_ + tolerated;
 }
 
+// A stream has as many events as it wants, each of up to 16 MB.
+bool TokenAnswer::is_too_large() const {
+  constexpr size_t most = 64'000'000;
+  return text_.size() > most;
+}
+
 bool TokenAnswer::fail(std::string why) {
   if (fault_.empty()) fault_ = std::move(why);
   return false;
@@ -64,6 +70,7 @@ bool TokenAnswer::count(const Chunk& chunk, Nanoseconds now) {
   if (text.empty()) return true;  // the first chunk has a role alone, the last one usage
   ++counts_.chunks;
   text_ += text;
+  if (is_too_large()) return fail("the answer is larger than 64 MB");
   // Tokens that were counted in chunks without text, as the first bytes of a letter are, come with the next text.
   const bool counts_here = chunk.output && counted_ > assigned_;
   const int64_t tokens = counts_here ? std::min<int64_t>(counted_ - assigned_, UINT32_MAX) : 1;

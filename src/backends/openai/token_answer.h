@@ -36,6 +36,7 @@ class TokenAnswer {
   bool take_chunk(const Chunk& chunk, Nanoseconds now);
   bool count(const Chunk& chunk, Nanoseconds now);
   bool goes_on_without_end() const;
+  bool is_too_large() const;
   void spread();
   bool fail(std::string why);
 

@@ -69,5 +69,31 @@ TEST(TokenAnswer, AStreamThatIgnoresTheLimitIsEnded) {
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(answer.take(text_event("a"), i)) << "any number was asked for";
 }
 
+TEST(TokenAnswer, CountsBeyondAllSenseAreAFault) {
+  for (const std::string number : {"1000000001", "9223372036854775807", "18446744073709551615"}) {
+    TokenAnswer answer;
+    answer.take(text_event("a"), 1);
+    answer.take(event(R"({"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":)" + number + "}}") + done_event(), 1);
+    EXPECT_THAT(answer.finish(1), testing::HasSubstr("more than 1000000000 tokens")) << number;
+  }
+}
+
+TEST(TokenAnswer, AnAnswerWithoutEndIsNotKept) {
+  const std::string part = text_event(std::string(15'000'000, 'a'));
+  TokenAnswer answer;
+  answer.begin(100);
+  int taken = 0;
+  while (taken < 10 && answer.take(part, taken)) ++taken;
+  EXPECT_EQ(taken, 4);
+  EXPECT_THAT(answer.finish(1), testing::HasSubstr("larger than 64 MB"));
+}
+
+TEST(TokenAnswer, AnErrorNestedWithoutEndIsOneLine) {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  TokenAnswer answer;
+  EXPECT_FALSE(answer.take(event(R"({"error":)" + deep + "}"), 1));
+  EXPECT_THAT(answer.finish(1), testing::HasSubstr("not a JSON object"));
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -10,21 +10,32 @@
 #include "worker/provide_reference.h"
 #include "worker/turns.h"
 
+#include <deepgap/clock.h>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <new>
 
 namespace deepgap {
 namespace {
 
 std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
+std::atomic<Clock*> waited_on{nullptr};  // of the order under way
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<Clock*>::is_always_lock_free, "used in a signal handler");
 
-void on_terminate(int /*number*/) { interrupted.store(true); }
+// A loop that waits for an answer looks at `interrupted` when its clock wakes it. An answer may take a minute, so it is woken at once:
+// notify() is an atomic exchange and a system call.
+void on_terminate(int /*number*/) {
+  const int error = errno;
+  interrupted.store(true);
+  if (Clock* clock = waited_on.load()) clock->notify();
+  errno = error;
+}
 
 void prepare_process(int channel) {
   struct sigaction action {};
@@ -51,6 +62,7 @@ Frame record_frame(Record record) {
 }
 
 Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turns, const std::function<void(Record&)>& complete) {
+  waited_on.store(&group.clock(order));
   auto record = measure(order, group, pulse, turns, interrupted);
   if (!record) return {{{"kind", "needs_reference"}}, {}};
   complete(*record);

@@ -2,6 +2,7 @@
 
 #include "record/memory_use.h"
 #include "record/record_json.h"
+#include "record/token_series.h"
 #include "stats/percentile.h"
 
 #include <fmt/format.h>
@@ -62,7 +63,9 @@ Estimate sum_of(const std::vector<Estimate>& parts) {
     if (known) square += std::pow((*part.high - *part.low) / 2, 2);
   }
   if (known) {
-    sum.low = sum.value - std::sqrt(square);
+    // The sum is no smaller than what one part has for certain.
+    for (const Estimate& part : parts) sum.low = std::max(sum.low.value_or(0), *part.low);
+    sum.low = std::max(*sum.low, sum.value - std::sqrt(square));
     sum.high = sum.value + std::sqrt(square);
   }
   return sum;
@@ -112,6 +115,14 @@ void add_resources(Record& record, const Record& rank) {
   }
 }
 
+// The tokens of all ranks' queries, by the numbers that their timings have from now on.
+void join_tokens(Record& record, std::vector<TokenStream> streams) {
+  std::stable_sort(streams.begin(), streams.end(), [](const TokenStream& a, const TokenStream& b) { return a.end < b.end; });
+  std::erase_if(record.series, [](const Series& series) { return series.probe == tokens_probe; });
+  std::vector<Series> tokens = token_series(streams);
+  std::move(tokens.begin(), tokens.end(), std::back_inserter(record.series));
+}
+
 void keep_worst_verdict(Record& record, size_t index, const Record& rank) {
   if (rank.verdict <= record.verdict) return;
   record.verdict = rank.verdict;
@@ -131,12 +142,18 @@ Record join_ranks(const Point& point, std::vector<Record> ranks) {
     record.reason = "the processes never ran at the same time; measure longer (--duration)";
     return record;
   }
+  std::vector<TokenStream> streams;
+  const auto number = [&](uint64_t query, size_t rank) { return query * ranks.size() + rank; };
   for (size_t i = 0; i < ranks.size(); ++i) {
     Record& rank = ranks[i];
     std::erase_if(rank.timings, [&](const Timing& t) { return t.end <= common.begin || t.end > common.end; });
     keep_row(record, i, rank, *steady_of(rank), common);
+    for (TokenStream& stream : token_streams(rank)) {
+      stream.query = number(stream.query, i);
+      streams.push_back(std::move(stream));
+    }
     for (Timing timing : rank.timings) {
-      timing.query = timing.query * ranks.size() + i;
+      timing.query = number(timing.query, i);
       record.timings.push_back(timing);
     }
     if (i == 0) continue;
@@ -144,6 +161,7 @@ Record join_ranks(const Point& point, std::vector<Record> ranks) {
     keep_worst_verdict(record, i, rank);
   }
   std::stable_sort(record.timings.begin(), record.timings.end(), [](const Timing& a, const Timing& b) { return a.end < b.end; });
+  join_tokens(record, std::move(streams));
   *steady_of(record) = common;
   move_to(record.estimates["throughput"], items_per_second(record.timings, common));
   return record;

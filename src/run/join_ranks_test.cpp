@@ -1,5 +1,7 @@
 #include "run/join_ranks.h"
 
+#include "record/token_series.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,6 +52,35 @@ TEST(JoinRanks, ThroughputAddsUpWithItsIntervalAndTheRestIsMeans) {
   EXPECT_DOUBLE_EQ(joined.estimates.at("compute_ms").value, 1.5);
   EXPECT_EQ(joined.device_memory.reserved_bytes, 200);
   ASSERT_EQ(joined.series.size(), 3U) << "each device's own, and one process's";
+}
+
+// A token for each query, when it ends.
+Record generating_rank(int index, Nanoseconds begin, Nanoseconds end, Nanoseconds gap) {
+  Record record = rank_of(index, begin, end, gap);
+  std::vector<TokenStream> streams;
+  for (const Timing& timing : record.timings)
+    streams.push_back({timing.query, timing.scheduled, timing.end, {.output = index + 1}, {{timing.end, 1, false}}});
+  for (Series& series : token_series(streams)) record.series.push_back(std::move(series));
+  return record;
+}
+
+TEST(JoinRanks, TheTokensOfAllRanksStayWithTheirQueries) {
+  const Record joined = join_ranks(two_devices(), {generating_rank(0, 1'000, 11'000, 1'000), generating_rank(1, 2'500, 9'500, 500)});
+  const std::vector<TokenStream> streams = token_streams(joined);
+  ASSERT_EQ(streams.size(), joined.timings.size());
+  for (size_t i = 0; i < streams.size(); ++i) {
+    EXPECT_EQ(streams[i].query, joined.timings[i].query);
+    EXPECT_EQ(streams[i].end, joined.timings[i].end);
+    EXPECT_EQ(streams[i].counts.output, static_cast<int64_t>(streams[i].query % 2) + 1);
+    ASSERT_EQ(streams[i].deliveries.size(), 1U);
+    EXPECT_EQ(streams[i].deliveries[0].at, streams[i].end);
+  }
+}
+
+TEST(JoinRanks, AWideIntervalEndsAboveWhatOneRankDoes) {
+  std::vector<Record> ranks{rank_of(0, 1'000, 11'000, 1'000), rank_of(1, 1'000, 11'000, 1'000)};
+  for (Record& rank : ranks) rank.estimates["throughput"] = {4e6, 1e6, 3e7, 10};
+  EXPECT_DOUBLE_EQ(*join_ranks(two_devices(), ranks).estimates.at("throughput").low, 1e6);
 }
 
 TEST(JoinRanks, HasARowForEachRank) {

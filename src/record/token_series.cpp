@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -153,7 +154,7 @@ std::vector<TokenStream> token_streams(const Record& record) {
 }
 
 std::optional<double> bounded_ms(const TokenStream& stream, const std::string& metric) {
-  if (metric == "ttft") return stream.ttft_ms();
+  if (metric == "ttft") return stream.ttft_ms().value_or(std::numeric_limits<double>::infinity());
   if (metric == "tpot") return stream.tpot_ms();
   if (metric != "itl") return ms(stream.end - stream.due);
   const std::vector<double> times = inter_token_ms(std::span(&stream, 1));

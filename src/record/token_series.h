@@ -38,7 +38,8 @@ struct TokenStream {
   std::optional<double> tpot_ms() const;            // from the first token to the last, for each token after the first
 };
 
-// What a bound on `metric` (stats/latency_bound.h) limits of one query: ttft, tpot, itl (its longest time between tokens), or latency.
+// What a bound on `metric` (stats/latency_bound.h) limits of one query: ttft, tpot, itl (its longest time between tokens), or latency. The
+// first token of an answer without tokens never comes: its ttft is infinite, and no bound on it is held.
 std::optional<double> bounded_ms(const TokenStream& stream, const std::string& metric);
 
 // In the order given.

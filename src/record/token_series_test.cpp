@@ -42,6 +42,8 @@ TEST(TokenSeries, ASingleTokenHasNoTimePerToken) {
   EXPECT_FALSE(stream.tpot_ms());
   stream.deliveries.clear();
   EXPECT_FALSE(stream.ttft_ms());
+  EXPECT_GT(bounded_ms(stream, "ttft").value(), 1e300) << "it never comes, so that no bound is held";
+  EXPECT_FALSE(bounded_ms(stream, "tpot"));
 }
 
 TEST(TokenSeries, ComeBackFromABlock) {

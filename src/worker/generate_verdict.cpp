@@ -38,6 +38,15 @@ int64_t fact_of(const Record& record, const std::string& name) {
   return number == nullptr ? 0 : *number;
 }
 
+// An answer without a token has no time to its first one: where all are so, nothing of what was asked for was measured.
+Finding judge_empty(Record& record, const Streams& streams) {
+  const auto empty = std::count_if(streams.begin(), streams.end(), [](const TokenStream& s) { return s.deliveries.empty(); });
+  if (empty == 0) return {};
+  record.facts["tokens.empty"] = static_cast<int64_t>(empty);
+  if (static_cast<size_t>(empty) < streams.size()) return {};
+  return {Verdict::invalid, fmt::format("none of {} answers had a token; check the server's model, --prompts and --output-tokens", empty)};
+}
+
 constexpr const char* differ_words = "token counts differ: ";
 
 Finding judge_counts(Record& record, const Streams& streams) {
@@ -138,6 +147,7 @@ void judge_generation(Record& record, const PointOptions& options, BoundRule rul
   note_stops(record, streams);
   const auto split = std::count_if(streams.begin(), streams.end(), [](const TokenStream& s) { return s.counts.split; });
   if (split > 0) record.facts["tokens.split"] = fmt::format("{} requests: chunks held several tokens, spread by their length", split);
+  worsen(record, judge_empty(record, streams));
   worsen(record, judge_counts(record, streams));
   worsen(record, judge_cache(record, streams, options.generate));
   for (const LatencyBound& bound : options.token_bounds) worsen(record, judge_bound(bound, streams, rule));

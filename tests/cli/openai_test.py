@@ -6,7 +6,9 @@ import itertools
 import json
 import os
 import pathlib
+import signal
 import subprocess
+import threading
 import unittest
 import unittest.mock
 
@@ -114,6 +116,41 @@ class OpenaiTest(StoreCase):
         row = self.served(1)
         self.assertEqual(row["verdict"], "invalid")
         self.assertIn("/tokenize", row["reason"])
+
+    def test_answers_without_a_token_are_no_result(self):
+        nothing = [STOP, event({"choices": [], **usage(9, 0, 0)}), DONE]
+        self.always(nothing)
+        row = self.served(1)
+        self.assertEqual((row["outcome"], row["verdict"], row.get("ttft_ms")), ("ok", "invalid", None))
+        self.assertIn("none of 20 answers had a token", row["reason"])
+        os.unlink(self.store)
+        self.server.script, self.server.asked = lambda number, request: nothing if number > 2 and number % 2 else None, 0
+        row = self.served(1, "--bound", "ttft.p90=40s")
+        self.assertEqual(row["verdict"], "invalid")
+        self.assertIn("10 of 20 requests missed the bound ttft.p90=40s", row["reason"])
+        self.assertEqual(row["goodput_share"], 0.5)
+
+    def test_a_run_that_waits_for_an_answer_ends_when_asked(self):
+        # An answer that does not come would hold it up until its worker is killed.
+        for flags in (["--scenario", "single-stream"], ["--scenario", "concurrency", "--clients", "3"], ["--scenario", "constant", "--rate", "2"]):
+            with self.subTest(flags):
+                waiting = threading.Event()
+
+                def answer(number, request):
+                    if number < 4:
+                        return None
+                    waiting.set()
+                    return [text(), "silence"]
+                self.server.script, self.server.asked = answer, 0
+                command = [PROGRAM, "run", "--store", self.store, "--backend", "openai", *self.flags[2:], "--warmup", "3", "--model", "tiny", "--device", self.server.url,
+                           "--iterations", "20", *flags]
+                process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                self.assertTrue(waiting.wait(120))
+                process.send_signal(signal.SIGTERM)
+                process.wait(120)
+                row = self.rows()[0]
+                os.unlink(self.store)
+                self.assertEqual((row["outcome"], row["reason"]), ("interrupted", "ended by SIGTERM"))
 
     def test_chunks_of_several_tokens_are_split_and_said_to_be(self):
         self.always(lambda request: [text(" two words"), text(" two words"), STOP, event({"choices": [], **usage(9, 4)}), DONE])

@@ -92,7 +92,7 @@ Batch PeakPlanner::next() {
     const double used = run_.time_used();
     if (used >= 1) {
       search_->give_up();
-      finish("the time allowed was over");
+      finish("the time allowed was over" + budget_that_would_do(used));
     } else if (must_settle(used)) {
       search_->settle();
     } else {
@@ -113,10 +113,20 @@ Job PeakPlanner::job_at(double load) const {
 
 // By what runs took so far, each that confirms somewhat more; and one run in hand.
 bool PeakPlanner::must_settle(double used) const {
-  if (search_->phase() != PeakPhase::bisect || timed_runs_ == 0) return false;
+  const bool looks = search_->phase() == PeakPhase::bracket || search_->phase() == PeakPhase::bisect;
+  if (!looks || search_->low() <= 0 || timed_runs_ == 0) return false;
   constexpr double longer = 1.5;
   const double each = longer * used / timed_runs_;
   return used + each * (order_.settings.confirm + 1) >= 1;
+}
+
+// By what each run took so far: what a search of usual length takes.
+std::string PeakPlanner::budget_that_would_do(double used) const {
+  if (order_.budget == 0 || timed_runs_ == 0) return {};
+  const double each_s = used * static_cast<double>(order_.budget) / 1e9 / timed_runs_;
+  const double all_s = each_s * usual_peak_runs * static_cast<double>(searched_.size());
+  if (all_s <= 120) return fmt::format("; --budget {:.0f}s should do", 10 * std::ceil(all_s / 10));
+  return fmt::format("; --budget {:.0f}m should do", std::ceil(all_s / 60));
 }
 
 void PeakPlanner::done(const Record& record) {
@@ -166,6 +176,7 @@ std::string crossing_text(const PeakResult& result) {
 
 // What is known of loads above a confirmed one.
 std::string above_text(const PeakResult& result, const PeakOrder& order) {
+  if (result.above == 0) return "no larger load was tried: the time allowed was over";
   const std::string above = load_text(result.above);
   if (result.above_runs > 0) return fmt::format("one step above, {}, {} of {} did", above, result.above_held, result.above_runs);
   const bool one_step = result.above <= result.load * (1 + order.settings.ratio) + (order.settings.whole ? 1 : 0);
@@ -180,9 +191,9 @@ std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
   const std::string load = fmt::format("{} {}", load_text(result.load), order.axis.unit);
   switch (result.ending) {
     case PeakResult::Ending::confirmed:
-      return fmt::format("peak: {} hold {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); {}{}{}", load,
-                         order.bound, result.held, result.runs, 100 * result.confidence(), above_text(result, order), crossing_text(result),
-                         found.reason.empty() ? "" : "; " + found.reason);
+      return fmt::format("peak: {}{} hold {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); {}{}{}",
+                         result.above == 0 ? "at least " : "", load, order.bound, result.held, result.runs, 100 * result.confidence(),
+                         above_text(result, order), crossing_text(result), found.reason.empty() ? "" : "; " + found.reason);
     case PeakResult::Ending::not_held:
       return fmt::format("no peak: {} is not held even at the lowest load, {}: {}", order.bound, load, found.reason);
     case PeakResult::Ending::no_limit:

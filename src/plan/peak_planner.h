@@ -43,6 +43,7 @@ class PeakPlanner final : public Planner {
   Job job_at(double load) const;
   void finish(std::string reason);
   bool must_settle(double used) const;  // what is left of the time is needed to confirm
+  std::string budget_that_would_do(double used) const;
   void tell_best_so_far(PeakResult& result) const;
 
   struct LoadTally {

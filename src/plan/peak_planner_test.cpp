@@ -158,6 +158,14 @@ TEST(PeakPlanner, ASearchSpendsItsBudgetSoThatItCanAnswer) {
   EXPECT_EQ(slower.found.result.ending, PeakResult::Ending::confirmed) << slower.text;
   EXPECT_GE(slower.found.result.load, 0.5 * 50'000);
   EXPECT_THAT(slower.text, HasSubstr("the next load that was tried, did not: the time allowed was too short for a closer search"));
+  const TimedSearch short_one = search_within(20, 0.5, 60'000, 50'000);
+  EXPECT_EQ(short_one.found.result.ending, PeakResult::Ending::confirmed) << short_one.text;
+  const TimedSearch far = search_within(20, 0.5, 5'000, 50'000);
+  EXPECT_EQ(far.found.result.ending, PeakResult::Ending::confirmed) << far.text;
+  EXPECT_THAT(far.text, testing::MatchesRegex("peak: at least [0-9]+ queries .*; no larger load was tried: the time allowed was over; .*"));
+  const TimedSearch too_short = search_within(60, 0.5, 150, 120);
+  EXPECT_EQ(too_short.found.result.ending, PeakResult::Ending::gave_up) << too_short.text;
+  EXPECT_THAT(too_short.text, HasSubstr("the time allowed was over; --budget 8m should do"));
   const TimedSearch rare = search_within(600, 0.5, 200, 150);
   EXPECT_EQ(rare.longest_s, 0.5 + 1.2 * 10) << "so few a second need whole windows";
 }

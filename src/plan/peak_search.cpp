@@ -90,7 +90,7 @@ void PeakSearch::add(const PeakRun& run) {
 }
 
 void PeakSearch::settle() {
-  if (phase_ != PeakPhase::bisect || low_ <= 0 || high_ <= 0) return;
+  if ((phase_ != PeakPhase::bracket && phase_ != PeakPhase::bisect) || low_ <= 0) return;
   settled_ = true;
   holds_ = misses_ = 0;
   try_candidate(low_);
@@ -155,7 +155,7 @@ void PeakSearch::confirm(bool held) {
   }
   if (++result_.held < settings_.confirm) return;
   if (settled_) {
-    result_.above = std::max(high_, above(result_.load));
+    result_.above = high_ > 0 ? std::max(high_, above(result_.load)) : 0;
     return end(PeakResult::Ending::confirmed);
   }
   load_ = result_.above;

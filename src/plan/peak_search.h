@@ -58,9 +58,9 @@ struct PeakResult {
   };
   Ending ending = Ending::searching;
   double load = 0;
-  int held = 0, runs = 0;              // while confirming, at `load`
-  double untold = 0;                   // of an undecided search
-  double above = 0;                    // one step up; where the search was settled, the nearest load above that was missed
+  int held = 0, runs = 0;  // while confirming, at `load`
+  double untold = 0;       // of an undecided search
+  double above = 0;        // one step up; where the search was settled, the nearest load above that was missed, 0: none was tried
   int above_held = 0, above_runs = 0;  // there
   int all_runs = 0;                    // of the search
   std::optional<Crossing> crossing;    // of a confirmed search: where the bound is just held in the long run, by all of them
@@ -81,7 +81,7 @@ class PeakSearch {
   double low() const { return low_; }  // the largest load that was held, the smallest that was missed; 0: none yet
   double high() const { return high_; }
   void add(const PeakRun& run);
-  // No time for a closer search: what is held so far is confirmed next, where a load above it was missed.
+  // No time for a closer search: the largest load that was held so far is confirmed next.
   void settle();
   void give_up();  // no time for another run
   const PeakResult& result() const { return result_; }

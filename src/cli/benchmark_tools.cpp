@@ -86,7 +86,8 @@ constexpr TheirFlag flags[] = {
      }},
 };
 
-constexpr std::string_view tokens = "deepgap measures one forward pass; --shape INPUT:1x512 sets the sizes of its inputs";
+constexpr std::string_view tokens =
+    "use --prompt-tokens N and --output-tokens N for generation, and --shape INPUT:1x512 for one forward pass";
 constexpr std::string_view whole_device = "deepgap places the whole model on one device: --device cuda:0";
 constexpr std::string_view engine_option = "use an option of the engine: --axis NAME=VALUE (deepgap backends lists them)";
 constexpr std::string_view other_command = "deepgap starts each repeat in a new process and runs no other command";

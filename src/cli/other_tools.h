@@ -27,6 +27,12 @@ class OtherWords {
   const std::vector<std::string>& arguments_;
 };
 
+// Adds a scenario, unless the user names one.
+inline std::vector<std::string> with_scenario(const char* scenario, const OtherWords& others, std::vector<std::string> words) {
+  if (!others.have({"-s", "--scenario"})) words.insert(words.begin(), {"--scenario", scenario});
+  return words;
+}
+
 // A flag of another tool as words of ours. Throws Error{usage} for a value that has no meaning here.
 struct TheirFlag {
   std::string_view flag;
@@ -42,5 +48,10 @@ struct TheirAnswer {
 // Of hyperfine, nvbench, Google Benchmark and llama-bench.
 std::span<const TheirFlag> flags_of_benchmark_tools();
 std::span<const TheirAnswer> answers_to_benchmark_tools();
+
+// Of onnxruntime_perf_test, genai-perf and other benchmarks of LLM servers, and the rarer ones of trtexec, benchmark_app, perf_analyzer
+// and llama-bench.
+std::span<const TheirFlag> flags_of_engine_tools();
+std::span<const TheirAnswer> answers_to_engine_tools();
 
 }  // namespace deepgap

@@ -24,12 +24,6 @@ bool contains(const Words& list, const std::string& word) { return std::find(lis
 
 using Others = OtherWords;
 
-// With a scenario of the user's that one holds.
-Words with_scenario(const char* scenario, const Others& others, Words words) {
-  if (!others.have({"-s", "--scenario"})) words.insert(words.begin(), {"--scenario", scenario});
-  return words;
-}
-
 // "1:8:2" as "1..8+2", "1:8" as "1..8", "4" as it is; other than whole numbers as a list.
 std::string range(const std::string& flag, const std::string& text) {
   const Words parts = split(text, ':');
@@ -318,7 +312,7 @@ class Speller {
   // Where the command has the flags that it becomes.
   bool take(const Flag& flag) {
     refuse(flag);
-    const TheirFlag* const row = row_of<TheirFlag>(flag.name, {taken, flags_of_benchmark_tools()});
+    const TheirFlag* const row = row_of<TheirFlag>(flag.name, {taken, flags_of_benchmark_tools(), flags_of_engine_tools()});
     if (row == nullptr) return false;
     if (flag.name.size() == 2 && own_.letters.find(flag.name[1]) != std::string::npos) return false;
     const size_t before = at_;
@@ -336,9 +330,9 @@ class Speller {
     const bool of_benchmark_app = others_.have({"-hint", "-niter", "-nireq", "-nstreams", "-api"});
     if (flag.name == "-t" && of_benchmark_app && knows("--duration"))
       fail("-t means seconds in benchmark_app and threads in deepgap: write --duration 10s or --threads N");
-    if (flag.name.starts_with("--") && knows(flag.name)) return;
-    if (flag.name == "-p" || flag.name == "-o" || flag.name == "-w") refuse_meant_otherwise(flag);
-    const TheirAnswer* const row = row_of<TheirAnswer>(flag.name, {answers, answers_to_benchmark_tools()});
+    if (flag.name.size() == 2) refuse_meant_otherwise(flag);
+    if ((flag.name.starts_with("--") || flag.name.size() == 2) && knows(flag.name)) return;
+    const TheirAnswer* const row = row_of<TheirAnswer>(flag.name, {answers, answers_to_benchmark_tools(), answers_to_engine_tools()});
     if (row != nullptr) fail(fmt::format("{} is a flag of {}: {}", row->flag, row->tool, row->ours));
   }
 
@@ -349,6 +343,15 @@ class Speller {
     if (flag.name == "-p" && is_count && knows("--precision"))
       fail(
           fmt::format("-p {} is a flag of llama-bench: -p means --precision in deepgap; give sizes with --shape INPUT:1x{}", value, value));
+    if (flag.name == "-m" && is_count)
+      fail(fmt::format("-m {} is a flag of hyperfine: -m means --model in deepgap; use --repeats N, and --interval 1% for each", value));
+    if (flag.name == "-s" && is_count && knows("--interval"))
+      fail(fmt::format("-s {} is a flag of perf_analyzer: -s means --scenario in deepgap; use --interval {}%", value, value));
+    if (flag.name == "-i" && contains({"grpc", "http", "GRPC", "HTTP"}, value) && knows("--device"))
+      fail(fmt::format("-i {} is a flag of perf_analyzer: use --device http://HOST:PORT or grpc://HOST:PORT", value));
+    if (flag.name == "-e" && contains({"cpu", "cuda", "dnnl", "rocm", "coreml", "xnnpack", "dml", "qnn"}, value) && knows("--device"))
+      fail(fmt::format("-e {} is a flag of onnxruntime_perf_test: -e means --backend in deepgap; use --backend onnxruntime --device {}",
+                       value, value == "cuda" ? "cuda:0" : "cpu"));
     if (flag.name == "-w" && is_count && knows("--warmup"))
       fail(fmt::format("-w {} is a flag of hyperfine: -w means --weights in deepgap; use --warmup {}", value, value));
     if (flag.name == "-o" && contains({"csv", "json", "jsonl", "md", "sql"}, value) && knows("--store"))

@@ -1,5 +1,5 @@
-// What hands are used to from trtexec, benchmark_app, perf_analyzer, hyperfine, nvbench, Google Benchmark and llama-bench: taken where it
-// means the same as a flag of ours, else answered with ours by name. Pure.
+// The flags that users of trtexec, benchmark_app, perf_analyzer, genai-perf, onnxruntime_perf_test, hyperfine, nvbench, Google Benchmark
+// and llama-bench know: taken where they mean the same as a flag of ours, else answered with ours by name. Pure.
 #pragma once
 
 #include <string>

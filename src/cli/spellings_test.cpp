@@ -130,6 +130,41 @@ TEST(Spellings, of_tools_that_measure_programs_and_mean_something_else) {
   EXPECT_NE(answer({"--benchmark_format=csv"}).find("FILE.csv"), std::string::npos);
 }
 
+TEST(Spellings, of_engine_tools) {
+  OwnFlags own = all_run_flags;
+  own.names.insert(own.names.end(), {"dataset", "scenario", "clients", "rate", "prompt-tokens", "output-tokens", "backend"});
+  const auto ours = [&](const Words& theirs) { return in_our_spelling("run", theirs, own); };
+  const auto answer = [&](const Words& theirs) -> std::string {
+    try {
+      ours(theirs);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  EXPECT_EQ(ours({"--request-count=100", "--warmup-request-count", "10"}), (Words{"--iterations", "100", "--warmup", "10"}));
+  EXPECT_EQ(ours({"--isl", "512", "--osl=128", "--concurrency", "4"}),
+            (Words{"--prompt-tokens", "512", "--output-tokens", "128", "--scenario", "concurrency", "--clients", "4"}));
+  EXPECT_EQ(ours({"--request-rate", "8", "--num-prompts", "64", "--ignore-eos"}),
+            (Words{"--scenario", "server", "--rate", "8", "--iterations", "64"}));
+  EXPECT_NE(answer({"--request-rate", "inf"}).find("--scenario burst"), std::string::npos);
+  for (const char* flag : {"--profilingVerbosity=detailed", "--refit", "--useDLACore=0", "--maxAuxStreams=2", "--layerPrecisions=a:fp16"})
+    EXPECT_NE(answer({flag}).find("is a flag of trtexec: "), std::string::npos) << flag;
+  for (const char* flag : {"-x", "-y", "-I", "-A", "-R", "--compile_ep_context"})
+    EXPECT_NE(answer({flag, "1"}).find("onnxruntime_perf_test: "), std::string::npos) << flag;
+  EXPECT_EQ(answer({"-e", "cuda"}),
+            "-e cuda is a flag of onnxruntime_perf_test: -e means --backend in deepgap; use --backend onnxruntime --device cuda:0");
+  EXPECT_NE(answer({"-s", "10"}).find("--interval 10%"), std::string::npos);
+  EXPECT_NE(answer({"-i", "grpc"}).find("grpc://HOST:PORT"), std::string::npos);
+  EXPECT_NE(answer({"-m", "10"}).find("--repeats N"), std::string::npos);
+  EXPECT_EQ(ours({"-a", "x=1", "-e", "native", "-s", "server"}), (Words{"-a", "x=1", "-e", "native", "-s", "server"}));
+}
+
+TEST(Spellings, a_letter_of_ours_is_ours) {
+  for (const char* flag : {"-c", "-f", "-l", "-x", "-u"})
+    EXPECT_EQ(in_our_spelling("other", {flag, "x"}, {{}, flag + 1, ""}), (Words{flag, "x"})) << flag;
+}
+
 TEST(Spellings, one_dash) {
   const OwnFlags with_store{{"store", "batch", "budget", "help"}, "obh", "h"};
   for (const char* flag : {"-out", "-output", "-output=r.db", "-bud"})

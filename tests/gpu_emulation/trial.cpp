@@ -68,6 +68,7 @@ void Trial::add(const std::string& name, Graph graph, Samples samples) {
     if (uses_tensor_cores(plan)) return;
     tried.plan = emulator_.add(std::move(plan));
   } catch (const Error& error) {
+    EXPECT_NE(error.kind(), ErrorKind::internal) << name << ": " << error.what();
     refusals_[name] = error.what();
     return;
   }

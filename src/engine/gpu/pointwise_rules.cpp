@@ -1,10 +1,12 @@
 // What the pointwise operators of ONNX compute, as text.
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
+#include "engine/passes/edit.h"
 #include "model/graph_tools.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace deepgap::gpu {
@@ -141,6 +143,22 @@ std::optional<PointwiseRule> parametric(const Node& node, Kind kind) {
   return std::nullopt;
 }
 
+// Whether a Dropout may leave numbers out: its third input is not a known "no".
+bool may_train(const Lowering& lowering, const Node& node) {
+  if (node.inputs.size() < 3 || node.inputs[2] == no_value) return false;
+  const Tensor* training = lowering.constant(node.inputs[2]);
+  return training == nullptr || training->type != DataType::boolean || *training->data != std::byte{0};
+}
+
+// A rule makes the first output alone.
+bool wants_other_outputs(const Graph& graph, const Node& node) {
+  return std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId id) {
+    return id != no_value && (is_graph_output(graph, id) || std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& reader) {
+                                return std::find(reader.inputs.begin(), reader.inputs.end(), id) != reader.inputs.end();
+                              }));
+  });
+}
+
 std::optional<PointwiseRule> special(const Lowering& lowering, const Node& node, Kind kind, Kind result) {
   const auto& op = node.op;
   if (op == "Min") return all_of_kind(node, kind, kind, extreme(node.inputs.size(), "<"));
@@ -150,7 +168,7 @@ std::optional<PointwiseRule> special(const Lowering& lowering, const Node& node,
   if (op == "Clip") return clip(lowering, node, kind);
   if (op == "Mod") return mod(node, kind);
   if (op == "Cast" || op == "CastLike") return cast(kind, result);
-  if (op == "Identity" || op == "Dropout") return all_of_kind(node, kind, kind, "r = a0;");
+  if (op == "Identity" || (op == "Dropout" && !may_train(lowering, node))) return all_of_kind(node, kind, kind, "r = a0;");
   if (op == "IsNaN") return all_of_kind(node, kind, Kind::truth, "r = a0 != a0;");
   if (op == "IsInf") {
     const bool negative = attribute_int(node, "detect_negative", 1) != 0, positive = attribute_int(node, "detect_positive", 1) != 0;
@@ -181,6 +199,7 @@ constexpr std::array specials{"Min",     "Max",   "Sum",   "Mean",     "Clip", "
 
 std::optional<PointwiseRule> pointwise_rule(const Lowering& lowering, const Node& node) {
   if (!node.domain.empty() || node.inputs.empty() || node.inputs[0] == no_value || node.outputs.empty()) return std::nullopt;
+  if (wants_other_outputs(lowering.graph(), node)) return std::nullopt;
   const Kind kind = kind_of(lowering.stored(node.inputs[0])), result = kind_of(lowering.stored(node.outputs[0]));
   if (kind == Kind::number || kind == Kind::real) {
     if (const auto activation = activation_of(lowering.graph(), node); activation && node.op != "Clip")

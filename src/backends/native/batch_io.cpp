@@ -15,7 +15,7 @@ const Value& value_of(const Graph& graph, ValueId id) { return graph.values[stat
 
 bool scales_with_batch(const Value& value) { return value.dims && !value.dims->empty() && value.dims->front().symbol == batch_symbol; }
 
-Shape bind(const Dims& dims, int64_t batch) {
+Shape bound_shape(const Dims& dims, int64_t batch) {
   Shape shape;
   for (const auto& dim : dims) shape.push_back(dim.known() ? dim.size : dim.size * batch);
   return shape;
@@ -34,7 +34,7 @@ BatchIo::BatchIo(const Graph& graph, const std::vector<int64_t>& batch_sizes, in
     const Value& value = value_of(graph, id);
     if (!value.dims) throw Error(ErrorKind::refused, fmt::format("native: the shape of input {} is not known", value.name));
     Input input{value.type, batching.kind != Batching::Kind::whole, *value.dims, 0};
-    const Shape one = bind(*value.dims, 1);
+    const Shape one = bound_shape(*value.dims, 1);
     input.sample_bytes = static_cast<size_t>(element_count(one)) * byte_size(value.type);
     if (batching.kind == Batching::Kind::fixed) input.sample_bytes /= static_cast<size_t>(batching.samples);
     input_info_.push_back(input);
@@ -105,7 +105,7 @@ std::vector<Tensor> BatchIo::input_tensors(int slot, int64_t batch) const {
   const auto at = inputs(slot);
   for (size_t i = 0; i < at.size(); ++i)
     tensors.push_back(
-        {input_info_[i].type, bind(input_info_[i].dims, batch), std::shared_ptr<const std::byte>(std::shared_ptr<void>(), at[i])});
+        {input_info_[i].type, bound_shape(input_info_[i].dims, batch), std::shared_ptr<const std::byte>(std::shared_ptr<void>(), at[i])});
   return tensors;
 }
 

@@ -250,11 +250,46 @@ void print_arenas(int series, double truth) {
   }
 }
 
+// The larger the difference, the sooner it is known.
+void print_times(int series) {
+  constexpr double query = 0.02;
+  const std::vector<std::pair<std::string, MakeArena>> machines{
+      {"quiet, cv 5 %",
+       [](Random& r, double ratio) {
+         return Arena{steady_machine, {white_source(r, query, 0.05), white_source(r, query / ratio, 0.05)}};
+       }},
+      {"somebody for 3 s of every 10 s, half the speed", [](Random& r, double ratio) {
+         return Arena{interference_source(r, 1, 10, 3, 2).next, {white_source(r, query, 0.05), white_source(r, query / ratio, 0.05)}};
+       }}};
+  fmt::print("\nHow long an interleaved comparison takes, queries of 20 ms, {} a row\n", series);
+  fmt::print("| machine, true ratio | settled, % | wrong verdict, % | takes, s (median) | 19 of 20 take at most, s |\n");
+  fmt::print("| --- | --- | --- | --- | --- |\n");
+  uint64_t seed = 6200;
+  for (const auto& [name, make] : machines) {
+    for (const double truth : {2.0, 1.2, 1.1, 1.05, 1.02}) {
+      Random random(++seed);
+      int settled = 0, wrong = 0;
+      std::vector<double> times;
+      for (int i = 0; i < series; ++i) {
+        const Duelled found = duel(random, make, truth);
+        settled += found.settled ? 1 : 0;
+        wrong += found.wrong ? 1 : 0;
+        times.push_back(found.seconds);
+      }
+      std::sort(times.begin(), times.end());
+      fmt::print("| {}, {:g} | {:.1f} | {:.1f} | {:.0f} | {:.0f} |\n", name, truth, percent(settled, series), percent(wrong, series),
+                 median_of(times), times.at(times.size() * 19 / 20));
+      std::fflush(stdout);
+    }
+  }
+}
+
 }  // namespace
 
 void print_duels(int series) {
   print_arenas(series, 1);
   print_arenas(series, 1.07);
+  print_times(series);
 }
 
 }  // namespace deepgap

@@ -23,7 +23,9 @@ constexpr size_t most_dimensions = 4;
 constexpr uint64_t most_alignment = 1 << 20;
 
 // The kinds of metadata values, by GGUF's numbers.
-enum Kind : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, text, array, u64, i64, f64 };
+struct Kind {
+  enum Number : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, text, array, u64, i64, f64 };
+};
 
 size_t bytes_of_kind(uint32_t kind) {
   constexpr std::array<size_t, 13> bytes{1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};  // of a text or an array: at least

@@ -17,6 +17,7 @@ namespace {
 // A slab of inputs should leave most of a second-level cache of 512 kB to the weights.
 constexpr int64_t slab_budget = int64_t{160} << 10;
 // About a tenth of a millisecond: what the other threads wait for at most when a piece was begun on a CPU that another program takes.
+constexpr int64_t pieces_by_thread = 4, small_weights = int64_t{256} << 10;
 constexpr int64_t multiplications_in_piece = 6'000'000;
 // Weights of 16 columns that take 20 of the 32 kB of a first-level cache.
 constexpr int64_t pairs_in_block = 320;
@@ -120,19 +121,22 @@ void IntegerDense::cut() {
   const int64_t row_bytes = slab_width_ * l.depth * l.stride[0] * 2,
                 halo_bytes = (l.kernel[0] - 1) * l.dilation[0] * slab_width_ * l.depth * 2;
   const int64_t all = by_pixel_ ? l.pixels() : l.target[0];
-  const int64_t most = by_pixel_ ? slab_budget / (l.depth * 2) : (slab_budget - halo_bytes) / row_bytes;
-  const int64_t least = by_pixel_ ? 8 * integer_tile_rows : ceil_of(2 * integer_tile_rows, l.target[1]);
-  stretches_ = ceil_of(all, std::max(most, least));
-  stretch_ = ceil_of(all, stretches_);
-  if (by_pixel_ && stretches_ > 1) stretch_ = multiple_of(stretch_, integer_tile_rows);
+  // All panels of a piece write to the same lines of memory, one after the other: those should stay in the cache, too.
+  const int64_t written = l.groups * l.outputs * l.epilogue.bytes_by_channel();
+  const int64_t most = by_pixel_ ? slab_budget / (l.depth * 2 + written) : (slab_budget - halo_bytes) / (row_bytes + l.target[1] * written);
+  const int64_t least = by_pixel_ ? 8 * integer_tile_rows : ceil_of(8 * integer_tile_rows, l.target[1]);
+  // Weights that no second-level cache holds should be read by few.
+  const int64_t weights = l.terms() * l.outputs * static_cast<int64_t>(sizeof(int16_t));
+  const int64_t wanted = ceil_of(threads_ * (weights <= small_weights ? pieces_by_thread : 1), l.samples * l.groups);
+  stretch_ = ceil_of(all, stretches_of(all, least, wanted, ceil_of(all, std::max<int64_t>(most, 1))));
+  if (by_pixel_ && stretch_ < all) stretch_ = multiple_of(stretch_, integer_tile_rows);
   stretches_ = ceil_of(all, stretch_);
 
   panels_ = ceil_of(l.outputs, integer_tile_columns);
   const int64_t pixels = by_pixel_ ? stretch_ : stretch_ * l.target[1];
   const int64_t by_size = std::max<int64_t>(multiplications_in_piece / (pixels * l.terms() * integer_tile_columns), 1);
-  // Each thread should have several pieces, if that leaves enough work to each for the copy of its inputs.
-  const int64_t wanted = ceil_of(int64_t{4} * threads_, l.samples * l.groups * stretches_);
-  const int64_t by_count = std::max<int64_t>(panels_ / wanted, 2);
+  // Each thread should have several pieces; four panels fill a line of memory, to which no two threads should write.
+  const int64_t by_count = std::max<int64_t>(panels_ / ceil_of(pieces_by_thread * threads_, l.samples * l.groups * stretches_), 4);
   panel_groups_ = ceil_of(panels_, std::min({panels_, by_size, by_count}));
   panels_in_piece_ = ceil_of(panels_, panel_groups_);
   panel_groups_ = ceil_of(panels_, panels_in_piece_);

@@ -83,7 +83,8 @@ IntegerDepthwise::IntegerDepthwise(IntegerLayer layer, int threads) : layer_(std
   const int64_t row_bytes = slab_width_ * channels_in_block * static_cast<int64_t>(sizeof(float)),
                 reach = (l.kernel[0] - 1) * l.dilation[0] + 1;
   const int64_t most = (depthwise_slab_bytes / row_bytes - reach) / l.stride[0] + 1;
-  stretches_ = (l.target[0] - 1) / std::clamp<int64_t>(most, 1, l.target[0]) + 1;
+  const int64_t needed = (l.target[0] - 1) / std::clamp<int64_t>(most, 1, l.target[0]) + 1;
+  stretches_ = stretches_of(l.target[0], 2, (4 * threads_ - 1) / l.samples + 1, needed);
   stretch_ = (l.target[0] - 1) / stretches_ + 1;
   stretches_ = (l.target[0] - 1) / stretch_ + 1;
   scratch_bytes_ = static_cast<size_t>(((stretch_ - 1) * l.stride[0] + reach) * row_bytes);
@@ -120,32 +121,40 @@ void IntegerDepthwise::fill(int64_t sample, int64_t channel, int64_t first, int6
   }
 }
 
+void IntegerDepthwise::multiply(int64_t sample, int64_t block, int64_t first, int64_t last, const float* slab, const std::byte* residual,
+                                const float* weights, std::byte* target) const {
+  const IntegerLayer& l = layer_;
+  const size_t taps = offsets_.size();
+  const int64_t step = l.stride[1] * channels_in_block, channel = block * channels_in_block;
+  const int64_t channels = std::min(channels_in_block, l.groups - channel);
+  const float* own = weights + channel * static_cast<int64_t>(taps);
+  alignas(64) int32_t sums[pixels_at_once * channels_in_block];
+  int64_t pixels[pixels_at_once];
+  for (int64_t y = first; y < last; ++y) {
+    const float* row = slab + (y - first) * l.stride[0] * slab_width_ * channels_in_block;
+    for (int64_t x = 0; x < l.target[1];) {
+      const int64_t count = l.target[1] - x >= pixels_at_once ? pixels_at_once : 1;
+      if (count == 1) {
+        sum_taps<1>(row + x * step, step, offsets_.data(), taps, own, sums);
+      } else {
+        sum_taps<pixels_at_once>(row + x * step, step, offsets_.data(), taps, own, sums);
+      }
+      for (int64_t p = 0; p < count; ++p) pixels[p] = (sample * l.target[0] + y) * l.target[1] + x + p;
+      l.epilogue.write(sums, pixels, count, channel, channels, residual, target);
+      x += count;
+    }
+  }
+}
+
 void IntegerDepthwise::run(const std::byte* source, const std::byte* residual, const std::byte* weights, std::byte* scratch,
                            std::byte* target) const {
   const IntegerLayer& l = layer_;
-  const size_t taps = offsets_.size();
-  const int64_t step = l.stride[1] * channels_in_block;
-  for_pieces(l.samples * stretches_ * blocks_, threads_, [&](int thread, int64_t index) {
-    const int64_t block = index % blocks_, stretch = index / blocks_ % stretches_, sample = index / blocks_ / stretches_;
-    const int64_t first = stretch * stretch_, last = std::min(l.target[0], first + stretch_), channel = block * channels_in_block;
+  for_pieces(l.samples * stretches_, threads_, [&](int thread, int64_t index) {
+    const int64_t sample = index / stretches_, first = index % stretches_ * stretch_, last = std::min(l.target[0], first + stretch_);
     auto* slab = reinterpret_cast<float*>(scratch + static_cast<size_t>(thread) * scratch_bytes_);
-    fill(sample, channel, first, last, source, slab);
-    const float* own = reinterpret_cast<const float*>(weights) + block * static_cast<int64_t>(taps) * channels_in_block;
-    alignas(64) int32_t sums[pixels_at_once * channels_in_block];
-    int64_t pixels[pixels_at_once];
-    for (int64_t y = first; y < last; ++y) {
-      const float* row = slab + (y - first) * l.stride[0] * slab_width_ * channels_in_block;
-      for (int64_t x = 0; x < l.target[1];) {
-        const int64_t count = l.target[1] - x >= pixels_at_once ? pixels_at_once : 1;
-        if (count == 1) {
-          sum_taps<1>(row + x * step, step, offsets_.data(), taps, own, sums);
-        } else {
-          sum_taps<pixels_at_once>(row + x * step, step, offsets_.data(), taps, own, sums);
-        }
-        for (int64_t p = 0; p < count; ++p) pixels[p] = (sample * l.target[0] + y) * l.target[1] + x + p;
-        l.epilogue.write(sums, pixels, count, channel, std::min(channels_in_block, l.groups - channel), residual, target);
-        x += count;
-      }
+    for (int64_t block = 0; block < blocks_; ++block) {
+      fill(sample, block * channels_in_block, first, last, source, slab);
+      multiply(sample, block, first, last, slab, residual, reinterpret_cast<const float*>(weights), target);
     }
   });
 }

@@ -21,6 +21,8 @@ class IntegerDepthwise {
 
  private:
   void fill(int64_t sample, int64_t channel, int64_t first, int64_t last, const std::byte* source, float* slab) const;
+  void multiply(int64_t sample, int64_t block, int64_t first, int64_t last, const float* slab, const std::byte* residual,
+                const float* weights, std::byte* target) const;
 
   IntegerLayer layer_;
   int threads_;

@@ -11,6 +11,17 @@
 #endif
 
 namespace deepgap {
+namespace {
+
+size_t residual_bytes(const IntegerEpilogue& e) {
+  for (const auto& stage : e.stages)
+    if (stage.kind == IntegerEpilogue::Stage::Kind::residual) return byte_size(stage.residual);
+  return 0;
+}
+
+}  // namespace
+
+int64_t IntegerEpilogue::bytes_by_channel() const { return static_cast<int64_t>(byte_size(result) + residual_bytes(*this)); }
 
 void IntegerEpilogue::finish() {
   const auto size = static_cast<size_t>(channels + integer_tile_columns);
@@ -186,12 +197,6 @@ DEEPGAP_AVX2 __m128i quantized(const IntegerEpilogue& e, __m256 low, __m256 high
   } else {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(target + at), quantized(e, x[0], x[1]));
   }
-}
-
-size_t residual_bytes(const IntegerEpilogue& e) {
-  for (const Stage& stage : e.stages)
-    if (stage.kind == Stage::Kind::residual) return byte_size(stage.residual);
-  return 0;
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ class IntegerEpilogue {
   // To be called once all is set: makes the vectors long enough for the kernel to read a whole tile anywhere, and sees whether the quick
   // way does it.
   void finish();
+  int64_t bytes_by_channel() const;  // of a pixel, read or written
   // `sums` [rows][integer_tile_columns] of the channels [first, first + count); pixels[r]: which pixel row r is.
   void write(const int32_t* sums, const int64_t* pixels, int64_t rows, int64_t first, int64_t count, const std::byte* residual,
              std::byte* target) const;

@@ -180,11 +180,12 @@ IntegerWinograd::IntegerWinograd(IntegerLayer layer, int64_t tile, int threads) 
   down_ = ceil_of_ratio(layer_.target[0], tile_);
   across_ = ceil_of_ratio(layer_.target[1], tile_);
   tiles_ = layer_.samples * down_ * across_;
-  stretch_ = tiles_at_once(positions(), line(), tiles_);
+  const int64_t needed = ceil_of_ratio(tiles_, tiles_at_once(positions(), line(), tiles_));
+  stretch_ = ceil_of_ratio(tiles_, stretches_of(tiles_, 4 * integer_tile_rows, 4 * threads_, needed));
   stretches_ = ceil_of_ratio(tiles_, stretch_);
   panels_ = ceil_of_ratio(layer_.outputs, integer_tile_columns);
   const int64_t wanted = ceil_of_ratio(int64_t{4} * threads_, stretches_);
-  panels_in_piece_ = std::max<int64_t>(panels_ / wanted, std::min<int64_t>(panels_, 2));
+  panels_in_piece_ = std::max<int64_t>(panels_ / wanted, std::min<int64_t>(panels_, 4));
   panel_groups_ = ceil_of_ratio(panels_, panels_in_piece_);
   inputs_offset_ = 64;  // before them stands which inputs they are
   products_offset_ = inputs_offset_ + static_cast<size_t>(positions() * stretch_ * line()) * sizeof(int16_t);

@@ -61,6 +61,11 @@ OptionTable<NativeOptions> make_table() {
   table.count("streams", "queries computed at a time, each on its share of the threads", &NativeOptions::streams, most_streams, true);
   table.count("part", "samples of a batch that go through all layers together; auto: as many as the caches hold", &NativeOptions::part,
               most_samples, true);
+  table.choice<Sharing>("share",
+                        "layers: all threads work on each layer; samples: each thread takes samples of the batch through all layers; auto: "
+                        "samples without AVX-512, from two for each thread",
+                        &NativeOptions::sharing,
+                        {{"auto", Sharing::automatic}, {"layers", Sharing::layers}, {"samples", Sharing::samples}});
   table.choice<gpu::Tuning>(
       "tune", "on cuda: how kernels are chosen at load: off: by rule; quick: a few of each are measured; full: all are",
       &NativeOptions::tuning, {{"off", gpu::Tuning::off}, {"quick", gpu::Tuning::quick}, {"full", gpu::Tuning::full}});

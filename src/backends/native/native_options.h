@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/common/option_table.h"
+#include "engine/cpu/sharing.h"
 #include "engine/decoder/sampler.h"
 #include "engine/gpu/tuner.h"
 
@@ -15,6 +16,7 @@ struct NativeOptions {
   bool plain = false, pin = true;
   int64_t part = 0;  // 0: the engine's choice
   int streams = 1;
+  Sharing sharing = Sharing::automatic;
   std::string isa = "auto";
   // On a GPU.
   gpu::Tuning tuning = gpu::Tuning::quick;

@@ -49,7 +49,7 @@ QueryRunners make_runners(const Model& model, const LoadOptions& options, const 
                 fmt::format("native: precision {} is not there with {}, which is computed in fp32", name_of(options.precision),
                             native.plain ? "path=plain" : fmt::format("a shape that depends on data ({})", open)));
   if (evaluated) return make_evaluator_runners(model, native.streams, io);
-  return make_network_runners(model, options, native.streams, native.pin, native.part, io);
+  return make_network_runners(model, options, native, io);
 }
 
 // With one stream queries run on the calling thread, inside enqueue(): nothing is handed over. With several, each stream is a thread.

@@ -51,18 +51,24 @@ std::vector<int> threads_by_stream(int threads, int streams) {
   return each;
 }
 
-QueryRunners make_network_runners(const Model& model, const LoadOptions& options, int streams, bool pin, int64_t part, BatchIo& io) {
-  const std::vector<int> threads = threads_by_stream(options.threads, streams);
+QueryRunners make_network_runners(const Model& model, const LoadOptions& options, const NativeOptions& native, BatchIo& io) {
+  const std::vector<int> threads = threads_by_stream(options.threads, native.streams);
   const auto wanted = static_cast<size_t>(std::accumulate(threads.begin(), threads.end(), 0));
   // All of them or none: a stream that shares its CPUs with others would be slower than those beside it.
-  const bool pinned = pin && wanted <= allowed_cpus().size();
+  const bool pinned = native.pin && wanted <= allowed_cpus().size();
   NetworkSource source(model.graph(), options.precision == Precision::int8 ? Integers::computed_with : Integers::as_operators);
   const bool bf16 = options.precision == Precision::bf16 || options.precision == Precision::mixed;
   QueryRunners runners;
   std::vector<const Network*> networks;
   size_t first_cpu = 0, arenas = 0;
   for (const int own : threads) {
-    const NetworkOptions network{options.batch_sizes, own, pinned, part, first_cpu, bf16 ? ComputeType::bf16 : ComputeType::f32};
+    const NetworkOptions network{.batch_sizes = options.batch_sizes,
+                                 .threads = own,
+                                 .pin = pinned,
+                                 .part = native.part,
+                                 .first_cpu = first_cpu,
+                                 .compute_type = bf16 ? ComputeType::bf16 : ComputeType::f32,
+                                 .sharing = native.sharing};
     auto runner = std::make_unique<NetworkRunner>(source, network, io);
     networks.push_back(&runner->network());
     arenas += runner->network().arena_bytes();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/native/batch_io.h"
+#include "backends/native/native_options.h"
 #include "engine/cpu/team.h"
 
 #include <deepgap/backend.h>
@@ -35,9 +36,9 @@ struct QueryRunners {
 // Threads of each of `streams` streams: equal shares of `threads`, at least one each.
 std::vector<int> threads_by_stream(int threads, int streams);
 
-// Compiled Networks that share their weights, each on CPUs of its own where `pin` is asked for and there are enough. The Model and `io`
-// outlive them. `part`: as in NetworkOptions.
-QueryRunners make_network_runners(const Model& model, const LoadOptions& options, int streams, bool pin, int64_t part, BatchIo& io);
+// Compiled Networks that share their weights, each on CPUs of its own where pinning is asked for and there are enough. The Model and
+// `io` outlive them.
+QueryRunners make_network_runners(const Model& model, const LoadOptions& options, const NativeOptions& native, BatchIo& io);
 // The evaluator, one operator after the other: the FP32 reference, and the way for networks whose shapes depend on data.
 QueryRunners make_evaluator_runners(const Model& model, int streams, BatchIo& io);
 

@@ -3,6 +3,7 @@
 
 #include "engine/cpu/executable.h"
 #include "engine/cpu/lowering.h"
+#include "engine/cpu/sharing.h"
 #include "engine/cpu/team.h"
 #include "engine/cpu/weights.h"
 #include "engine/passes/passes.h"
@@ -27,6 +28,8 @@ struct NetworkOptions {
   // Position of the first thread's CPU among those that are allowed, for Networks that run beside each other.
   size_t first_cpu = 0;
   ComputeType compute_type = ComputeType::f32;
+  // samples: where there are enough of them that are independent, else layers.
+  Sharing sharing = Sharing::automatic;
 };
 
 // What Networks of one Graph share: what was made of the Graph, and the weights in the layouts of their primitives. Needed while Networks
@@ -64,6 +67,8 @@ class Network {
     std::vector<Shape> inputs, outputs;  // of the batch
     std::vector<size_t> input_part_bytes, output_part_bytes;
     Executable* executable = nullptr;
+    int64_t samples = 1;      // of a part
+    bool by_samples = false;  // threads share samples: each has an executable of its own
   };
   // The smallest plan for at least `samples`; nullptr when there is none.
   const Plan* plan_for(int64_t samples) const;
@@ -73,7 +78,7 @@ class Network {
   std::vector<LayerTiming> run_timed(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                                      const std::function<Nanoseconds()>& now);
   PrecisionShares precision_shares() const;  // of the multiply-accumulates of the largest batch
-  size_t arena_bytes() const { return arena_.bytes(); }
+  size_t arena_bytes() const;
   // The constants it reads, by address: what several Networks share is there once.
   const std::map<const std::byte*, size_t>& weights() const { return weights_; }
   // For a thread that runs nothing else: it and its team stay where run() puts them.
@@ -81,7 +86,18 @@ class Network {
 
  private:
   Network(NetworkSource&& source, const NetworkOptions& options) : Network(source, options) {}
+  // What one thread of several that share samples has: it never meets the others' memory.
+  struct Lane {
+    Arena arena;
+    dnnl::stream stream;
+    std::map<int64_t, std::unique_ptr<Executable>> executables;  // by samples a run
+    std::vector<const std::byte*> inputs;                        // of the part that runs
+    std::vector<std::byte*> outputs;
+  };
   Executable& executable_for(NetworkSource& source, int64_t samples);
+  void make_lanes(NetworkSource& source, int64_t samples);
+  bool shares_samples(NetworkSource& source, const Graph& graph, int64_t batch) const;
+  void run_by_samples(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
   Plan plan(NetworkSource& source, int64_t batch);
   template <typename RunPart>
   void run_parts(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, RunPart run_part);
@@ -91,6 +107,7 @@ class Network {
   dnnl::engine engine_;
   dnnl::stream stream_;
   Arena arena_;
+  std::vector<Lane> lanes_;                                     // none, or one for each thread
   std::map<int64_t, std::unique_ptr<Executable>> executables_;  // by samples a run
   std::map<int64_t, Plan> plans_;                               // by batch size
   std::map<const std::byte*, size_t> weights_;                  // bytes, by address

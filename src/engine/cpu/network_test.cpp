@@ -302,8 +302,8 @@ TEST(CpuNetwork, SeveralBatchSizesShareWeightsAndArena) {
   GraphBuilder b;
   const ValueId x = b.input({-1, 16, 8, 8});
   const Graph graph = b.finish({b.node("Relu", {b.conv(b.conv(x, 16, 64, 3), 64, 64, 3)})});
-  Network network(graph, {{1, 4, 3}, 2, false});
-  Network one(graph, {{4}, 2, false});
+  Network network(graph, {.batch_sizes = {1, 4, 3}, .threads = 2, .pin = false, .sharing = Sharing::layers});
+  Network one(graph, {.batch_sizes = {4}, .threads = 2, .pin = false, .sharing = Sharing::layers});
   EXPECT_EQ(network.arena_bytes(), one.arena_bytes());
   EXPECT_LE(weight_bytes(std::array{&std::as_const(network)}), 2 * weight_bytes(std::array{&std::as_const(one)}));
   EXPECT_EQ(network.plan_for(2)->batch, 3);
@@ -317,12 +317,42 @@ TEST(CpuNetwork, SeveralBatchSizesShareWeightsAndArena) {
   }
 }
 
+TEST(CpuNetwork, ThreadsThatShareSamplesGiveTheSame) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 3, 8, 8}), y = b.node("Relu", {b.conv(x, 3, 16, 3)});
+  const ValueId flat = b.node("Reshape", {y, b.constant(testing::integers({-1, 1024}))});
+  const Graph graph = b.finish({b.node("Softmax", {b.node("Gemm", {flat, b.weights({1024, 7})})}), y});
+  for (const int threads : {2, 3}) {
+    Network network(graph, {.batch_sizes = {1, 7, 8}, .threads = threads, .pin = false, .sharing = Sharing::samples});
+    for (const int64_t batch : {1, 7, 8}) {
+      SCOPED_TRACE(::testing::Message() << threads << " threads, batch " << batch);
+      EXPECT_EQ(network.plan_for(batch)->by_samples, batch > 1);
+      std::mt19937 random(2);
+      const std::vector<Tensor> inputs{testing::random_tensor({batch, 3, 8, 8}, random)};
+      const auto expected = evaluate(graph, inputs);
+      const auto got = run(network, inputs, batch);
+      for (size_t i = 0; i < 2; ++i)
+        EXPECT_GT(sqnr_db(expected[i], std::span(reinterpret_cast<const float*>(got[i].data()), got[i].size() / 8)), 110);
+    }
+  }
+}
+
+// A sum over the batch: samples cannot go apart, whatever is asked for.
+TEST(CpuNetwork, SamplesThatMeetAreNotShared) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 4});
+  const Graph graph = b.finish({b.node("ReduceSum", {x, b.constant(testing::integers({0}))})});
+  Network network(graph, {.batch_sizes = {8}, .threads = 2, .pin = false, .sharing = Sharing::samples});
+  EXPECT_FALSE(network.plan_for(8)->by_samples);
+}
+
 TEST(CpuNetwork, PartsOfABatchGiveTheSame) {
   GraphBuilder b;
   const ValueId x = b.input({-1, 3, 8, 8}), y = b.node("Relu", {b.conv(x, 3, 16, 3)});
   const ValueId flat = b.node("Reshape", {y, b.constant(testing::integers({-1, 1024}))});
   const Graph graph = b.finish({b.node("Softmax", {b.node("Gemm", {flat, b.weights({1024, 7})})}), y});
-  Network whole(graph, {{6}, 2, false, 6}), parts(graph, {{6}, 2, false, 4});
+  Network whole(graph, {{6}, 2, false, 6});
+  Network parts(graph, {.batch_sizes = {6}, .threads = 2, .pin = false, .part = 4, .sharing = Sharing::layers});
   EXPECT_EQ(whole.plan_for(6)->parts, 1);
   EXPECT_EQ(parts.plan_for(6)->parts, 2);
   EXPECT_LT(parts.arena_bytes(), whole.arena_bytes() + 1);

@@ -111,7 +111,7 @@ void RunCommand::declare(CLI::App& app) {
 }
 
 void RunCommand::declare_what(CLI::App& app) {
-  app.add_option("what", words_, "Study file (.toml), whose axes and settings flags replace; or models: zoo names or ONNX files")
+  app.add_option("what", words_, "Study file (.toml), whose axes and settings flags replace; or models: zoo names, ONNX or GGUF files")
       ->type_name("STUDY.toml|MODEL")
       ->take_all();
   axes_.declare(app, what_group, run_axes());

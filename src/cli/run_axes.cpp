@@ -11,7 +11,7 @@ namespace {
 
 constexpr AxisFlag axes[] = {
     {"-m,--model,--onnx", "model",
-     "Models: zoo names (deepgap models) or ONNX files. A list makes an axis, as for all flags of this group"},
+     "Models: zoo names (deepgap models), ONNX or GGUF files. A list makes an axis, as for all flags of this group"},
     {"-e,--backend", "backend", "Engines (see deepgap backends) [default: native]"},
     {"-d,--device", "device",
      "Devices: cpu, cuda:0; cuda:0+cuda:1 is one point on two devices; http://host:port and grpc://host:port are servers [default: cpu]"},

@@ -197,16 +197,49 @@ std::vector<std::string> shape_inferred_operators() {
 
 namespace {
 
+// Returns the input that says which sizes the node makes; nullopt for other operators.
+std::optional<size_t> input_of_sizes(const Node& node) {
+  if (!node.domain.empty()) return std::nullopt;
+  if (node.op == "Reshape" || node.op == "Expand") return 1;
+  if (node.op == "ConstantOfShape") return 0;
+  return node.op == "Resize" ? std::optional<size_t>(3) : std::nullopt;
+}
+
+// Returns the sizes that the file declares for what the node makes, where an input of the network says them at run time: then nothing else
+// is known of them before. nullopt: it declares none, or not all.
+std::optional<Dims> declared_sizes(const Graph& graph, const Node& node) {
+  const auto input = input_of_sizes(node);
+  if (!input || *input >= node.inputs.size() || node.outputs.empty() || node.outputs[0] == no_value) return std::nullopt;
+  if (std::find(graph.inputs.begin(), graph.inputs.end(), node.inputs[*input]) == graph.inputs.end()) return std::nullopt;
+  const auto& dims = graph.values[node.outputs[0]].dims;
+  const bool all = dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known() && dim.size > 0; });
+  return all ? dims : std::nullopt;
+}
+
+// Whether a result of these sizes, of which some may be open, can have the declared ones.
+bool may_have(const Node& node, const Graph& graph, const Dims& declared) {
+  const auto& found = graph.values[node.outputs[0]].dims;
+  if (found && found->size() != declared.size()) return false;
+  for (size_t i = 0; found && i < declared.size(); ++i)
+    if ((*found)[i].known() && (*found)[i] != declared[i]) return false;
+  if (node.op != "Reshape" || !graph.values[node.inputs[0]].dims) return true;
+  const Dims& x = *graph.values[node.inputs[0]].dims;
+  const auto before = product(x, 0, x.size()), after = product(declared, 0, declared.size());
+  return before && after && *before == *after;
+}
+
 Contents infer(Graph& graph) {
   Contents contents;
   for (const Node& node : graph.nodes) {
     const auto found = rules().find(node.domain.empty() ? node.op : node.domain + "." + node.op);
     if (found == rules().end()) continue;
+    const auto declared = declared_sizes(graph, node);
     for (const ValueId id : node.outputs) {
       if (id != no_value) graph.values[id].dims.reset();
     }
     ShapeContext context(graph, node, contents);
     found->second(context);
+    if (declared && may_have(node, graph, *declared)) graph.values[node.outputs[0]].dims = declared;
   }
   return contents;
 }

@@ -49,6 +49,22 @@ bool is_whole(const InputUse& use) {
   }
 }
 
+// The sizes that the file declares for the result, where the input says all of them and nothing else.
+Numbers declared_sizes(const InputUse& use) {
+  const Graph& graph = use.graph();
+  const ValueId input = use.node.inputs[use.input];
+  if (std::find(graph.inputs.begin(), graph.inputs.end(), input) == graph.inputs.end() || use.node.outputs.front() == no_value) return {};
+  const auto& dims = graph.values[static_cast<size_t>(use.node.outputs.front())].dims;
+  const auto count = use.size(use.input, 0);
+  if (!dims || !count || static_cast<size_t>(*count) != dims->size()) return {};
+  Numbers declared;
+  for (const Dim& dim : *dims) {
+    if (!dim.known() || dim.size == 0) return {};
+    declared.push_back(static_cast<double>(dim.size));
+  }
+  return declared;
+}
+
 Numbers ones(const InputUse& /*use*/) { return {1}; }
 
 Numbers sequence_length(const InputUse& use) { return length_of(use, 0, attribute_int(use.node, "layout", 0) == 1 ? 1 : 0); }
@@ -56,12 +72,12 @@ Numbers sequence_length(const InputUse& use) { return length_of(use, 0, attribut
 const std::vector<SteeringUse>& steering_uses() {
   static const std::vector<SteeringUse> all{
       {"TopK", 1, "how many values {} picks"},
-      {"Reshape", 1, sizes},
-      {"Expand", 1, sizes},
-      {"ConstantOfShape", 0, sizes},
+      {"Reshape", 1, sizes, declared_sizes},
+      {"Expand", 1, sizes, declared_sizes},
+      {"ConstantOfShape", 0, sizes, declared_sizes},
       {"Tile", 1, "how often {} repeats"},
       {"Resize", 2, sizes},
-      {"Resize", 3, sizes},
+      {"Resize", 3, sizes, declared_sizes},
       {"Upsample", 1, sizes},
       {"Pad", 1, "how much {} adds"},
       {"Pad", 3, axes},
@@ -192,12 +208,25 @@ std::vector<SteeringInput> steering_inputs(const Graph& graph) {
       const Numbers values = one->values == nullptr || use.computed ? Numbers{} : one->values(use);
       if (steering && (steering->values.empty() || !values.empty())) return;  // what must be asked for goes before what is known
       const std::string node = fmt::format("{} (node '{}')", use.node.op, use.node.name);
-      steering = SteeringInput{input.name, fmt::format(fmt::runtime(one->decides), node), values, example_of(input, use)};
+      steering = SteeringInput{input.name, fmt::format(fmt::runtime(one->decides), node), values, example_of(input, use),
+                               one->values == declared_sizes && !values.empty()};
     });
     if (steering) found.push_back(std::move(*steering));
   }
   return found;
 }
+
+namespace {
+
+std::string numbers_text(const Numbers& given) {
+  std::vector<std::string> texts;
+  for (const double number : given) texts.push_back(fmt::format("{:g}", number));
+  return join(texts, ",");
+}
+
+std::string input_text(const std::string& name, const Numbers& given) { return name + "=" + numbers_text(given); }
+
+}  // namespace
 
 InputNumbers with_given(const std::vector<SteeringInput>& steering, const InputNumbers& given) {
   InputNumbers all = given;
@@ -210,6 +239,11 @@ void require_steering(const std::vector<SteeringInput>& steering, const InputNum
                       const std::string& model) {
   if (dataset != "seeded" && dataset != "zeros") return;
   for (const SteeringInput& input : steering) {
+    if (const auto found = given.find(input.name); input.is_declared && found != given.end() && found->second != input.values)
+      throw Error(
+          ErrorKind::usage,
+          printable(fmt::format("{}: --input {} contradicts the file, which declares {} as the sizes that '{}' decides; leave it out",
+                                model, input_text(input.name, found->second), numbers_text(input.values), input.name)));
     if (!input.values.empty() || given.contains(input.name)) continue;
     throw Error(ErrorKind::usage, printable(fmt::format("{}: input '{}' decides {}; give it with --dataset FOLDER or --input {}", model,
                                                         input.name, input.decides, input.example)));

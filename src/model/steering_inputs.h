@@ -15,6 +15,7 @@ struct SteeringInput {
   std::string decides;         // "how many values TopK (node 'best') picks"
   std::vector<double> values;  // that the graph gives it; one stands for all. Empty: only who asks can say
   std::string example;         // as --input takes it: "k=5"
+  bool is_declared = false;    // `values` are sizes that the file declares for what is made of them: others contradict it
 };
 
 std::vector<SteeringInput> steering_inputs(const Graph& graph);
@@ -24,8 +25,8 @@ using InputNumbers = std::map<std::string, std::vector<double>>;
 
 // What the graph gives, and `given`, which goes before it.
 InputNumbers with_given(const std::vector<SteeringInput>& steering, const InputNumbers& given);
-// Throws Error{usage} naming the first input that only who asks can say, and that is not among `given`. Where samples come out of files
-// nothing is asked for.
+// Throws Error{usage} naming the first input that only who asks can say, and that is not among `given`, or whose given numbers contradict
+// the file. Where samples come out of files nothing is asked for.
 void require_steering(const std::vector<SteeringInput>& steering, const InputNumbers& given, const std::string& dataset,
                       const std::string& model);
 

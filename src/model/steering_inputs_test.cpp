@@ -1,6 +1,7 @@
 #include "model/steering_inputs.h"
 
 #include "base/test_error.h"
+#include "model/graph_tools.h"
 #include "model/integer_values.h"
 #include "model/random_numbers.h"
 #include "model/widened_graph.h"
@@ -60,6 +61,35 @@ TEST(SteeringInputs, WhatTheNetworkDecidesIsNotAskedFor) {
   EXPECT_THAT(found[0].values, ElementsAre(1));
   EXPECT_EQ(with_given(found, {}), (InputNumbers{{"k", {1}}}));
   EXPECT_EQ(with_given(found, {{"k", {0}}}), (InputNumbers{{"k", {0}}}));
+}
+
+TEST(SteeringInputs, SizesThatTheFileDeclaresAreNotAskedFor) {
+  for (const char* op : {"Reshape", "Expand", "ConstantOfShape", "Resize"}) {
+    Graph graph = with_inputs();
+    graph.values[0].dims = Dims{{2, ""}, {6, ""}};
+    graph.values[1].dims = Dims{{2, ""}};
+    const std::vector<ValueId> inputs = op == std::string("Resize")            ? std::vector<ValueId>{0, no_value, no_value, 1}
+                                        : op == std::string("ConstantOfShape") ? std::vector<ValueId>{1}
+                                                                               : std::vector<ValueId>{0, 1};
+    add(graph, op, inputs, {}, Dims{{3, ""}, {4, ""}}, DataType::f32);
+    infer_shapes(graph);
+    EXPECT_EQ(with_given(steering_inputs(graph), {}), (InputNumbers{{"k", {3, 4}}})) << op;
+    EXPECT_NO_THROW(require_steering(steering_inputs(graph), {{"k", {3, 4}}}, "seeded", "net.onnx"));
+    EXPECT_THAT(failure_of([&] {
+                  require_steering(steering_inputs(graph), {{"k", {2, 6}}}, "seeded", "net.onnx");
+                }).what(),
+                HasSubstr("net.onnx: --input k=2,6 contradicts the file, which declares 3,4 as the sizes that 'k' decides; leave it out"));
+  }
+  Graph other = with_inputs();
+  other.values[0].dims = Dims{{2, ""}, {6, ""}};
+  other.values[1].dims = Dims{{2, ""}};
+  add(other, "Reshape", {0, 1}, {}, Dims{{3, ""}, {5, ""}}, DataType::f32);
+  infer_shapes(other);
+  EXPECT_THAT(steering_inputs(other).at(0).values, IsEmpty()) << "12 numbers do not become 15";
+  Graph moved = with_inputs();
+  moved.values[1].dims = Dims{{2, ""}};
+  add(moved, "Reshape", {0, add(moved, "Identity", {1})}, {}, Dims{{3, ""}, {4, ""}}, DataType::f32);
+  EXPECT_THAT(steering_inputs(moved).at(0).values, IsEmpty());
 }
 
 // Graph of x, and of k with `type` and as many numbers as x.

@@ -74,18 +74,20 @@ bool faster(const PointSummary& a, const PointSummary& b) {
   return a.find("throughput")->estimate.value > b.find("throughput")->estimate.value;
 }
 
-MetricSpec of_points(const char* id, const char* describe) {
+Metric of_points(const char* id, const char* describe) {
   return {id, "1", Better::higher, describe, [](const Record&) { return std::optional<Estimate>(); }};
 }
 
-const std::vector<MetricSpec>& ratio_metrics() {
-  static const std::vector<MetricSpec> specs{
-      of_points("throughput_ratio", "throughput over that of the fastest baseline Point of the same model, scenario and batch"),
-      of_points("throughput_per_device_ratio", "throughput_ratio for each device of either side"),
-      of_points("items_per_s_per_w_ratio", "items a second and watt over those of the baseline"),
-      of_points("items_per_cost_ratio", "items for the money over those of the baseline"),
+const std::vector<Metric>& ratio_metrics() {
+  static const std::vector<Metric> specs{
+      in_column({170},
+                of_points("throughput_ratio", "throughput over that of the fastest baseline Point of the same model, scenario and batch")),
+      in_column({180}, of_points("throughput_per_device_ratio", "throughput_ratio for each device of either side")),
+      in_column({190}, of_points("items_per_s_per_w_ratio", "items a second and watt over those of the baseline")),
+      in_column({200}, of_points("items_per_cost_ratio", "items for the money over those of the baseline")),
       of_points("device_speedup", "throughput on several devices over that of one of them, all else alike"),
-      of_points("scaling_efficiency", "device_speedup over the number of devices; of a training, whose batch is a process's, weak scaling"),
+      in_column({210}, of_points("scaling_efficiency",
+                                 "device_speedup over the number of devices; of a training, whose batch is a process's, weak scaling")),
       of_points("strong_scaling_efficiency",
                 "training: throughput on several devices over that of one whose batch is all of theirs together, over their number"),
   };
@@ -136,7 +138,7 @@ void add_scaling(std::vector<PointSummary>& points) {
 
 std::vector<std::string> ratio_metric_ids() {
   std::vector<std::string> ids;
-  for (const MetricSpec& spec : ratio_metrics()) ids.push_back(spec.id);
+  for (const Metric& spec : ratio_metrics()) ids.push_back(spec.id);
   return ids;
 }
 

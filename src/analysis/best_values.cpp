@@ -27,7 +27,7 @@ void scale(Estimate& estimate, double by) {
 
 std::optional<BestValue> best_value(const Workload& workload, const std::string& metric) {
   const Metric* known = find_metric(metric);
-  const bool higher = known == nullptr || known->better() != Better::lower;
+  const bool higher = known == nullptr || known->better != Better::lower;
   std::optional<BestValue> best;
   std::vector<const PointSummary*> ranked;
   for (const Line& line : workload.lines) {

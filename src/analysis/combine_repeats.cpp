@@ -1,6 +1,6 @@
 #include "analysis/combine_repeats.h"
 
-#include "analysis/over_repeats.h"
+#include "analysis/metric.h"
 #include "record/latency_percentiles.h"
 #include "stats/compare.h"
 #include "stats/percentile.h"
@@ -42,12 +42,14 @@ bool is_of_a_handful(const std::string& metric, std::span<const RepeatEstimate> 
 
 // Counts and extremes of all repeats: they have no interval.
 void take_of_all(const std::string& metric, std::span<const RepeatEstimate> repeats, MetricSummary& summary) {
-  const auto over = combined_over_repeats().find(metric);
-  if (over == combined_over_repeats().end() || repeats.size() < 2) return;
+  const Metric* known = find_metric(metric);
+  if (known == nullptr || known->over_repeats == Combine::mean || repeats.size() < 2) return;
   double all = repeats.front().estimate.value;
   for (const RepeatEstimate& repeat : repeats.subspan(1)) {
     const double value = repeat.estimate.value;
-    all = over->second == OverRepeats::sum ? all + value : over->second == OverRepeats::least ? std::min(all, value) : std::max(all, value);
+    if (known->over_repeats == Combine::sum) all += value;
+    if (known->over_repeats == Combine::least) all = std::min(all, value);
+    if (known->over_repeats == Combine::most) all = std::max(all, value);
   }
   summary.estimate = {all, {}, {}, summary.estimate.n};
 }

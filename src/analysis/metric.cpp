@@ -2,51 +2,65 @@
 
 #include "analysis/latency_percentile.h"
 
-#include "base/registry.h"
-
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace deepgap {
 namespace {
 
-class FunctionMetric final : public Metric {
- public:
-  explicit FunctionMetric(MetricSpec spec) : spec_(std::move(spec)) {}
-  std::string id() const override { return spec_.id; }
-  std::string unit() const override { return spec_.unit; }
-  Better better() const override { return spec_.better; }
-  std::string describe() const override { return spec_.describe; }
-  std::optional<Estimate> compute(const Record& record) const override { return spec_.compute(record); }
-
- private:
-  MetricSpec spec_;
-};
+std::vector<Metric>& registered() {
+  static std::vector<Metric> metrics;
+  return metrics;
+}
 
 }  // namespace
 
-bool register_metrics(const std::vector<MetricSpec>& family) {
-  bool added = true;
-  for (const MetricSpec& spec : family) {
-    added = Registry<Metric>::instance().add(spec.id, [spec] { return std::make_unique<FunctionMetric>(spec); }) && added;
-  }
-  return added;
+bool register_metrics(const std::vector<Metric>& family) {
+  registered().insert(registered().end(), family.begin(), family.end());
+  return true;
 }
 
-const std::vector<std::unique_ptr<Metric>>& all_metrics() {
-  static const auto metrics = [] {
-    std::vector<std::unique_ptr<Metric>> made;
-    const auto& registry = Registry<Metric>::instance();
-    for (const std::string& name : registry.names()) made.push_back(registry.make("metric", name));
-    return made;
+const std::vector<Metric>& all_metrics() {
+  static const std::vector<Metric> metrics = [] {
+    std::vector<Metric> sorted = registered();
+    std::sort(sorted.begin(), sorted.end(), [](const Metric& a, const Metric& b) { return a.id < b.id; });
+    return sorted;
   }();
   return metrics;
 }
 
 const Metric* find_metric(const std::string& id) {
-  for (const auto& metric : all_metrics()) {
-    if (metric->id() == id) return metric.get();
-  }
-  return nullptr;
+  const std::vector<Metric>& metrics = all_metrics();
+  const auto found =
+      std::lower_bound(metrics.begin(), metrics.end(), id, [](const Metric& metric, const std::string& of) { return metric.id < of; });
+  return found != metrics.end() && found->id == id ? &*found : nullptr;
+}
+
+Metric over_repeats(Combine combine, Metric metric) {
+  metric.over_repeats = combine;
+  return metric;
+}
+
+Metric over_ranks(Combine combine, Metric metric) {
+  metric.over_ranks = combine;
+  return metric;
+}
+
+Metric in_column(MetricColumn column, Metric metric) {
+  metric.column = column;
+  return metric;
+}
+
+std::string unit_text(const Metric& metric, const std::string& currency) {
+  std::string unit = metric.unit == "1" ? "" : metric.unit;
+  if (metric.is_money()) unit.replace(0, std::string_view("currency").size(), currency);
+  return unit;
+}
+
+std::string unit_of_value(const Metric& metric, const std::string& currency) {
+  const std::string unit = unit_text(metric, currency);
+  return metric.per.empty() ? unit : unit + " " + metric.per;
 }
 
 namespace {
@@ -54,9 +68,9 @@ namespace {
 // Not into the Record: a metric must see the worker's estimates, not what another metric made of them.
 std::map<std::string, Estimate> all_estimates(const Record& record) {
   std::map<std::string, Estimate> computed;
-  for (const auto& metric : all_metrics()) {
-    const auto estimate = metric->compute(record);
-    if (estimate && std::isfinite(estimate->value)) computed.emplace(metric->id(), *estimate);
+  for (const Metric& metric : all_metrics()) {
+    const auto estimate = metric.compute(record);
+    if (estimate && std::isfinite(estimate->value)) computed.emplace(metric.id, *estimate);
   }
   return computed;
 }
@@ -72,7 +86,7 @@ void compute_metrics(Record& record) {
 
 void recompute_metrics(Record& record) {
   std::map<std::string, Estimate> computed = all_estimates(record);
-  for (const auto& metric : all_metrics()) record.estimates.erase(metric->id());
+  for (const Metric& metric : all_metrics()) record.estimates.erase(metric.id);
   computed.merge(record.estimates);
   record.estimates = std::move(computed);
   keep_latency_sketch(record);

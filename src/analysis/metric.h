@@ -1,12 +1,13 @@
-// Metric: a named value with unit and direction computed from a Record. One file per family in metrics/, by registrar: printers know no
-// metric by name, a new metric changes no printer. The worker computes them once, while timings and series are at hand; everything after
-// it reads record.estimates.
+// Metric: a named value computed from a Record, with what all who use it must know: its unit, which direction is better, how repeats and
+// processes combine, and where reports show it. One file per family in metrics/, by registrar: printers know no metric by name, a new
+// metric changes no printer. The worker computes them once, while timings and series are at hand; everything after it reads
+// record.estimates.
 #pragma once
 
 #include <deepgap/record.h>
 
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,16 +16,31 @@ namespace deepgap {
 
 enum class Better { higher, lower, neither };
 
-// Thread-safe: no state.
-class Metric {
- public:
-  virtual ~Metric() = default;
-  virtual std::string id() const = 0;    // the export's column: latency_p99_ms
-  virtual std::string unit() const = 0;  // ms; "1" for counts and shares
-  virtual Better better() const = 0;
-  virtual std::string describe() const = 0;  // how it is made, one sentence
+// How several values of a metric make one.
+enum class Combine : uint8_t { mean, sum, least, most };
+
+// Where the report's table of points shows a metric.
+struct MetricColumn {
+  int order = 0;         // columns ascend by it; 0: the table has no column of it
+  bool is_main = false;  // a narrow page shows it, too
+};
+
+// Plain data; thread-safe. A file in metrics/ describes its family as a list of these:
+//     const bool registered = register_metrics({{.id = "load_s", .unit = "s", ...}});
+struct Metric {
+  std::string id;    // the export's column: latency_p99_ms
+  std::string unit;  // ms; "1" for counts and shares; "currency" for money
+  Better better = Better::neither;
+  std::string describe;  // how it is made, one sentence
   // nullopt: this Record has no source for it.
-  virtual std::optional<Estimate> compute(const Record& record) const = 0;
+  std::function<std::optional<Estimate>(const Record&)> compute;
+  Combine over_repeats = Combine::mean;  // of a Point
+  Combine over_ranks = Combine::mean;    // the processes that run one Point together
+  MetricColumn column = {};
+  std::string title = {};  // in charts, such as "Latency, 99th percentile"; empty: the id
+  std::string per = {};    // what a value is for, behind its unit: "an item"
+
+  bool is_money() const { return unit.starts_with("currency"); }
 };
 
 // All metrics of a Record with its timings and series still in it, into record.estimates, and the sketch of its latencies into its facts.
@@ -34,18 +50,19 @@ void compute_metrics(Record& record);
 void recompute_metrics(Record& record);
 
 // Every known Metric, sorted by id. Made once; they live as long as the program.
-const std::vector<std::unique_ptr<Metric>>& all_metrics();
+const std::vector<Metric>& all_metrics();
 const Metric* find_metric(const std::string& id);
 
-// A Metric that is a function of the Record, which nearly all are. A file in metrics/ describes its family as a list of these:
-//     const bool registered = register_metrics({{.id = "load_s", .unit = "s", ...}});
-struct MetricSpec {
-  std::string id;
-  std::string unit;
-  Better better = Better::neither;
-  std::string describe;
-  std::function<std::optional<Estimate>(const Record&)> compute;
-};
-bool register_metrics(const std::vector<MetricSpec>& family);
+// "ms", "EUR"; empty for counts and shares.
+std::string unit_text(const Metric& metric, const std::string& currency);
+// The same beside a number: "J an item", "EUR for 1000 items".
+std::string unit_of_value(const Metric& metric, const std::string& currency);
+
+// The metric with what a family's rows do not say, for lists of rows.
+Metric over_repeats(Combine combine, Metric metric);
+Metric over_ranks(Combine combine, Metric metric);
+Metric in_column(MetricColumn column, Metric metric);
+
+bool register_metrics(const std::vector<Metric>& family);
 
 }  // namespace deepgap

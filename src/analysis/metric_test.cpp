@@ -5,12 +5,14 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace deepgap {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 
 // 100 queries of 4 items back to back: 1 ms to 100 ms each in turn, all in the window, which is 1 ms longer than they are.
 Record hundred_queries() {
@@ -39,10 +41,11 @@ bool absent(const Record& record, const std::string& id) { return !find_metric(i
 
 TEST(Metrics, every_family_is_registered_and_described) {
   std::vector<std::string> ids;
-  for (const auto& metric : all_metrics()) {
-    ids.push_back(metric->id());
-    EXPECT_FALSE(metric->describe().empty()) << metric->id();
-    EXPECT_FALSE(metric->unit().empty()) << metric->id();
+  for (const Metric& metric : all_metrics()) {
+    EXPECT_TRUE(ids.empty() || ids.back() < metric.id) << metric.id << " is there twice";
+    ids.push_back(metric.id);
+    EXPECT_FALSE(metric.describe.empty()) << metric.id;
+    EXPECT_FALSE(metric.unit.empty()) << metric.id;
   }
   for (const char* id :
        {"throughput", "throughput_median", "latency_mean_ms", "latency_p999_ms", "timings", "load_s", "compile_s", "first_result_ms",
@@ -51,6 +54,30 @@ TEST(Metrics, every_family_is_registered_and_described) {
     EXPECT_THAT(ids, Contains(id));
   }
   EXPECT_EQ(find_metric("no_such_metric"), nullptr);
+}
+
+TEST(Metrics, each_knows_how_it_combines_where_it_is_shown_and_its_unit) {
+  EXPECT_EQ(find_metric("throughput")->over_ranks, Combine::sum);
+  EXPECT_EQ(find_metric("latency_p50_ms")->over_ranks, Combine::mean);
+  EXPECT_EQ(find_metric("timings")->over_repeats, Combine::sum);
+  EXPECT_EQ(find_metric("latency_min_ms")->over_repeats, Combine::least);
+  EXPECT_EQ(find_metric("gpu_temperature_c")->over_repeats, Combine::most);
+  std::map<int, std::string> columns;
+  for (const Metric& metric : all_metrics()) {
+    if (metric.column.order == 0) continue;
+    EXPECT_TRUE(columns.emplace(metric.column.order, metric.id).second) << metric.id << " has another's place";
+  }
+  std::vector<std::string> ids;
+  for (const auto& [order, id] : columns) ids.push_back(id);
+  EXPECT_THAT(ids,
+              ElementsAre("throughput", "latency_p50_ms", "latency_p99_ms", "ttft_p50_ms", "ttft_p99_ms", "tpot_ms", "output_tokens_per_s",
+                          "goodput", "host_memory_mib", "device_memory_mib", "items_per_s_per_w", "accuracy_top1", "accuracy_loss",
+                          "cost_per_1000_items", "cost_per_million_output_tokens", "cost_per_million_input_tokens", "throughput_ratio",
+                          "throughput_per_device_ratio", "items_per_s_per_w_ratio", "items_per_cost_ratio", "scaling_efficiency"));
+  EXPECT_EQ(unit_text(*find_metric("cost_per_1000_items"), "EUR"), "EUR");
+  EXPECT_EQ(unit_of_value(*find_metric("cost_per_1000_items"), "EUR"), "EUR for 1000 items");
+  EXPECT_EQ(unit_of_value(*find_metric("energy_j_per_item"), "EUR"), "J an item");
+  EXPECT_EQ(unit_text(*find_metric("timings"), "EUR"), "");
 }
 
 TEST(Metrics, averaging_gradients_is_hidden_as_far_as_a_step_does_not_wait_for_it) {

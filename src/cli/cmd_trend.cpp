@@ -107,9 +107,9 @@ void print_series(const std::vector<TrendSeries>& all, Better better) {
 }
 
 std::string page_of(const std::vector<TrendSeries>& all, const Metric& metric, const std::string& control) {
-  TrendPage page{metric.id(), metric.unit(), control, counts_text(all), {}};
+  TrendPage page{metric.id, metric.unit, control, counts_text(all), {}};
   for (const TrendSeries& series : all)
-    page.shown.push_back({&series, point_label(series.point), where_of(series), found_lines(series, metric.better())});
+    page.shown.push_back({&series, point_label(series.point), where_of(series), found_lines(series, metric.better)});
   return trend_page(page);
 }
 
@@ -166,7 +166,7 @@ int TrendCommand::run() {
   std::stable_sort(all.begin(), all.end(), [](const TrendSeries& a, const TrendSeries& b) {
     return std::tie(a.device, a.machine) < std::tie(b.device, b.machine);
   });
-  format_ == "json" ? print_json(all, metric_, metric->better()) : print_series(all, metric->better());
+  format_ == "json" ? print_json(all, metric_, metric->better) : print_series(all, metric->better);
   if (!output_.empty()) write_file_atomic(output_, page_of(all, *metric, control_));
   return 0;
 }

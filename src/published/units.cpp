@@ -74,7 +74,7 @@ std::vector<std::string> known_meanings() {
   names.insert(names.end(), std::begin(texts), std::end(texts));
   names.insert(names.end(), std::begin(counts), std::end(counts));
   for (const Figure& figure : figures) names.emplace_back(figure.name);
-  for (const auto& metric : all_metrics()) names.push_back(metric->id());
+  for (const Metric& metric : all_metrics()) names.push_back(metric.id);
   return names;
 }
 
@@ -85,7 +85,7 @@ Meaning meaning_of(const std::string& name) {
   if (name == "ignore") return {name, ignored, {}};
   if (among(texts, name) || name.starts_with("option.")) return {name, text, {}};
   if (among(counts, name)) return {name, count, {}};
-  if (const Metric* metric = find_metric(name)) return {name, number, metric->unit()};
+  if (const Metric* metric = find_metric(name)) return {name, number, metric->unit};
   for (const Figure& figure : figures) {
     if (name == figure.name) return {name, number, figure.unit};
   }

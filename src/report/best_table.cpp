@@ -21,12 +21,6 @@ std::string title_of(const std::string& metric) {
   return "Lowest cost";
 }
 
-std::string unit_of(const std::string& metric, const std::string& currency) {
-  if (metric == "cost_per_1000_items") return currency + " for 1000 items";
-  if (metric == "energy_j_per_item") return "J an item";
-  return find_metric(metric)->unit();
-}
-
 struct Row {
   std::string model;  // empty for those below the first of a model
   std::string best, value, interval, engine, precision, batch, device;
@@ -38,7 +32,7 @@ Row row_of(const View& view, const BestValue& best) {
   Row row;
   const Point& point = best.point->point;
   row.best = title_of(best.metric);
-  row.value = format_estimate(best.value) + " " + unit_of(best.metric, view.results.currency);
+  row.value = format_estimate(best.value) + " " + unit_of_value(*find_metric(best.metric), view.results.currency);
   const MetricSummary* metric = best.point->find(best.metric);
   row.interval = metric != nullptr && is_of_two(*metric) ? format_interval(*metric) : format_interval(best.value);
   row.engine = point.backend;

@@ -92,13 +92,6 @@ std::string picture(const Workload& workload, size_t& left_out) {
 
 }  // namespace
 
-bool has_comparisons_section(const View& view) {
-  return std::any_of(view.workloads.begin(), view.workloads.end(), [](const Workload& workload) {
-    size_t ignored = 0;
-    return !picture(workload, ignored).empty();
-  });
-}
-
 std::string comparisons_section(const View& view) {
   std::string parts;
   size_t drawn = 0, not_drawn = 0, rows_left_out = 0;

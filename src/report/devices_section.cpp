@@ -58,11 +58,6 @@ std::string table(const Workload& workload, const DevicePair& pair) {
 
 }  // namespace
 
-bool has_devices_section(const View& view) {
-  return std::any_of(view.workloads.begin(), view.workloads.end(),
-                     [](const Workload& workload) { return !device_pairs(workload).empty(); });
-}
-
 std::string devices_section(const View& view) {
   std::string tables;
   size_t shown = 0, left_out = 0;

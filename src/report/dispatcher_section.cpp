@@ -117,12 +117,8 @@ WorkloadPictures pictures_of(const Workload& workload) {
 
 }  // namespace
 
-bool has_dispatcher_section(const View& view) {
-  return std::any_of(view.results.points.begin(), view.results.points.end(), has_dispatcher);
-}
-
 std::string dispatcher_section(const View& view) {
-  if (!has_dispatcher_section(view)) return {};
+  if (std::none_of(view.results.points.begin(), view.results.points.end(), has_dispatcher)) return {};
   const std::string html =
       "<section id=\"dispatcher\"><h2>Batches and queue</h2><p class=\"aside\">Queries are queued, joined to batches and spread over "
       "sessions. Queries that an overloaded run has not yet sent are not in this queue.</p>";

@@ -37,8 +37,6 @@ std::string one(const DuelFound& duel) {
 
 }  // namespace
 
-bool has_duels_section(const View& view) { return !duels_of(view.results.points).empty(); }
-
 std::string duels_section(const View& view) {
   const std::vector<DuelFound> duels = duels_of(view.results.points);
   if (duels.empty()) return {};

@@ -18,11 +18,10 @@
 namespace deepgap {
 namespace {
 
-std::string unit_of(const GoalMetric& goal, const std::string& currency) {
-  if (goal.metric.starts_with("cost_")) return currency + " for 1000 items";
+// The metric of a goal, or one without unit and title where the goal has none.
+Metric metric_of(const GoalMetric& goal) {
   const Metric* metric = find_metric(goal.metric);
-  const std::string unit = metric == nullptr || metric->unit() == "1" ? "" : metric->unit();
-  return goal.metric == "energy_j_per_item" ? "J an item" : unit;
+  return metric == nullptr ? Metric{.id = goal.metric, .unit = "1", .describe = {}, .compute = {}} : *metric;
 }
 
 ChartPoint against(const Line& line, const PointSummary& point, const GoalMetric& x, const GoalMetric& y, const std::string& currency) {
@@ -38,21 +37,22 @@ ChartPoint against(const Line& line, const PointSummary& point, const GoalMetric
   return drawn;
 }
 
-std::string axis_title(const GoalMetric& goal, const std::string& currency) {
-  const std::map<std::string, std::string> titles{{"throughput", "Throughput (items/s)"},
-                                                  {"latency_p99_ms", "Latency, 99th percentile (ms)"},
-                                                  {"energy_j_per_item", "Energy (J an item)"},
-                                                  {"cost_per_1000_items", "Cost of 1000 items (" + currency + ")"}};
-  const auto found = titles.find(goal.metric);
-  if (found != titles.end()) return found->second;
-  const std::string unit = unit_of(goal, currency);
-  return unit.empty() ? goal.metric : fmt::format("{} ({})", goal.metric, unit);
+std::string title_of(const GoalMetric& goal) {
+  const Metric metric = metric_of(goal);
+  return metric.title.empty() ? metric.id : metric.title;
 }
 
-// "Throughput", "latency": as they stand in a title, the first with its capital.
-std::string title_of(const GoalMetric& goal) {
-  const std::string axis = axis_title(goal, "");
-  return axis.substr(0, std::min(axis.find(" ("), axis.find(',')));
+// "Energy (J an item)", "Cost of 1000 items (EUR)"
+std::string axis_title(const GoalMetric& goal, const std::string& currency) {
+  const Metric metric = metric_of(goal);
+  const std::string unit = metric.is_money() ? unit_text(metric, currency) : unit_of_value(metric, currency);
+  return unit.empty() ? title_of(goal) : fmt::format("{} ({})", title_of(goal), unit);
+}
+
+// "Throughput", "Latency": what stands in a caption.
+std::string short_title(const GoalMetric& goal) {
+  const std::string title = title_of(goal);
+  return title.substr(0, title.find(','));
 }
 
 std::string lower_first(std::string text) {
@@ -80,7 +80,7 @@ ChartPoint bare(ChartPoint point) {
 }  // namespace
 
 std::string value_text(const GoalMetric& goal, const PointSummary& point, const std::string& currency) {
-  const std::string unit = unit_of(goal, currency);
+  const std::string unit = unit_of_value(metric_of(goal), currency);
   return format_estimate(point.find(goal.metric)->estimate) + (unit.empty() ? "" : " " + unit);
 }
 
@@ -118,7 +118,7 @@ std::string front_figure(const Workload& workload, const Choosable& from, const 
   return fmt::format(
       "<figure><figcaption><b>{} against {}</b><span>joined: no point is better in both ({} of {} points); hollow: no significant "
       "difference from these</span></figcaption>{}</figure>",
-      html_escaped(title_of(y)), html_escaped(lower_first(title_of(x))), joined.size(), points.size(), svg);
+      html_escaped(short_title(y)), html_escaped(lower_first(short_title(x))), joined.size(), points.size(), svg);
 }
 
 }  // namespace deepgap

@@ -45,7 +45,7 @@ std::string stat(const std::string& name, size_t value) {
 
 }  // namespace
 
-std::string header_section(const View& view, const ReportOptions& options) {
+std::string header_section(const View& view, const ReportOptions& options, const std::string& contents) {
   const Results& results = view.results;
   const auto count = [&](auto which) { return static_cast<size_t>(std::count_if(results.points.begin(), results.points.end(), which)); };
   const size_t usable = count([](const PointSummary& p) { return p.usable(); });
@@ -55,22 +55,7 @@ std::string header_section(const View& view, const ReportOptions& options) {
   html += "<dl class=\"stats\">" + stat("records", static_cast<size_t>(results.records)) + stat("points", results.points.size()) +
           stat("with a usable value", usable) + stat("of them unstable", unstable) + stat("without", results.points.size() - usable) +
           "</dl>";
-  html += "<nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a>" +
-          std::string(has_take_section(view) ? "<a href=\"#take\">Recommendations</a>" : "") + "<a href=\"#pictures\">Charts</a>" +
-          std::string(has_devices_section(view) ? "<a href=\"#devices\">Devices</a>" : "") +
-          std::string(has_load_section(view) ? "<a href=\"#load\">Load</a>" : "") +
-          std::string(has_dispatcher_section(view) ? "<a href=\"#dispatcher\">Batches and queue</a>" : "") +
-          std::string(has_stages_section(view) ? "<a href=\"#stages\">End to end</a>" : "") +
-          std::string(has_tenants_section(view) ? "<a href=\"#tenants\">Tenants</a>" : "") +
-          std::string(has_comparisons_section(view) ? "<a href=\"#comparisons\">Against each other</a>" : "") +
-          std::string(has_duels_section(view) ? "<a href=\"#duels\">Interleaved comparisons</a>" : "") +
-          std::string(options.sequences.shown.empty() ? "" : "<a href=\"#sequences\">Not valid</a>") +
-          std::string(options.profiles.lines.empty() ? "" : "<a href=\"#profiles\">Where the time goes</a>") +
-          std::string(over_time_section(options.tracks).empty() ? "" : "<a href=\"#time\">Over time</a>") +
-          "<a href=\"#points\">Points</a>"
-          "<a href=\"#failures\">Failures and refusals</a><a href=\"#environment\">Environment</a><a href=\"#method\">How the numbers are "
-          "made</a></nav>";
-  return html + "</header>";
+  return html + "<nav aria-label=\"Contents\">" + contents + "</nav></header>";
 }
 
 }  // namespace deepgap

@@ -69,10 +69,8 @@ WorkloadPictures pictures_of(const Workload& workload) {
 
 }  // namespace
 
-bool has_load_section(const View& view) { return std::any_of(view.results.points.begin(), view.results.points.end(), has_load); }
-
 std::string load_section(const View& view) {
-  if (!has_load_section(view)) return {};
+  if (std::none_of(view.results.points.begin(), view.results.points.end(), has_load)) return {};
   const std::string html =
       "<section id=\"load\"><h2>Load</h2><p class=\"aside\">Latency counts from the moment a query was due. A point under a bound is "
       "valid or invalid; the reason stands in the summary and beside its row.</p>";

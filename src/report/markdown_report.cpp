@@ -74,11 +74,11 @@ std::string environment(const View& view) {
 
 std::string metrics(const Results& results) {
   std::string text;
-  for (const auto& metric : all_metrics()) {
-    const std::string id = metric->id();
+  for (const Metric& metric : all_metrics()) {
+    const std::string& id = metric.id;
     const bool present =
         std::any_of(results.points.begin(), results.points.end(), [&](const PointSummary& p) { return p.find(id) != nullptr; });
-    if (present) text += fmt::format("- `{}`: {}\n", id, markdown_escaped(metric->describe()));
+    if (present) text += fmt::format("- `{}`: {}\n", id, markdown_escaped(metric.describe));
   }
   return text.empty() ? "No metric has a value.\n" : text;
 }

@@ -17,10 +17,10 @@ bool is_present(const Results& results, const std::string& metric) {
 
 std::string metrics_table(const Results& results) {
   std::string rows;
-  for (const auto& metric : all_metrics()) {
-    if (!is_present(results, metric->id())) continue;
-    rows += fmt::format("<tr><td><code>{}</code></td><td>{}{}</td></tr>\n", html_escaped(metric->id()), html_escaped(metric->describe()),
-                        metric->unit() == "1" ? "" : " [" + html_escaped(metric->unit()) + "]");
+  for (const Metric& metric : all_metrics()) {
+    if (!is_present(results, metric.id)) continue;
+    rows += fmt::format("<tr><td><code>{}</code></td><td>{}{}</td></tr>\n", html_escaped(metric.id), html_escaped(metric.describe),
+                        metric.unit == "1" ? "" : " [" + html_escaped(metric.unit) + "]");
   }
   return rows.empty() ? "" : "<h3>Metrics</h3><table class=\"kv\"><tbody>" + rows + "</tbody></table>";
 }

@@ -1,5 +1,5 @@
-// The sections of the HTML report, in their order on the page. Each gives a whole <section> or <header>, or nothing when there is nothing
-// to show; sections know the View alone.
+// The sections of the HTML report. Each gives a whole <section> or <header>, or nothing when there is nothing to show; sections know the
+// View alone. Their order and their links stand in one table (html_report.cpp).
 #pragma once
 
 #include "report/report.h"
@@ -10,29 +10,22 @@
 
 namespace deepgap {
 
-std::string header_section(const View& view, const ReportOptions& options);
+// `contents`: links to the sections that are shown.
+std::string header_section(const View& view, const ReportOptions& options, const std::string& contents);
 std::string summary_section(const View& view);
 std::string take_section(const View& view);
-bool has_take_section(const View& view);
 std::string take_markdown(const View& view);  // its tables
 std::string fronts_section(const View& view, const FrontOrder& order);
 std::string fronts_markdown(const View& view, const FrontOrder& order);
 std::string pictures_section(const View& view);
 std::string devices_section(const View& view);
-bool has_devices_section(const View& view);
 std::string load_section(const View& view);
-bool has_load_section(const View& view);
 std::string dispatcher_section(const View& view);
-bool has_dispatcher_section(const View& view);
 std::string stages_section(const View& view);
-bool has_stages_section(const View& view);
 std::string tenants_section(const View& view);
-bool has_tenants_section(const View& view);
 std::string duels_section(const View& view);
-bool has_duels_section(const View& view);
 // Ways of running a model against one of them, as forest plots.
 std::string comparisons_section(const View& view);
-bool has_comparisons_section(const View& view);
 std::string table_section(const View& view);
 std::string failures_section(const View& view);
 std::string environment_section(const View& view);

@@ -57,10 +57,8 @@ std::vector<std::pair<std::string, const PointSummary*>> shown_points(const View
 
 }  // namespace
 
-bool has_stages_section(const View& view) { return std::any_of(view.results.points.begin(), view.results.points.end(), has_stages); }
-
 std::string stages_section(const View& view) {
-  if (!has_stages_section(view)) return {};
+  if (std::none_of(view.results.points.begin(), view.results.points.end(), has_stages)) return {};
   std::string html =
       "<section id=\"stages\"><h2>End to end</h2><p class=\"aside\">Shares of a query's time from its submission to its answer; queries "
       "that "

@@ -136,11 +136,6 @@ std::string workload_part(const View& view, const Workload& workload) {
 
 }  // namespace
 
-bool has_take_section(const View& view) {
-  return std::any_of(view.workloads.begin(), view.workloads.end(),
-                     [](const Workload& workload) { return !best_by_goal(workload).empty(); });
-}
-
 std::string take_section(const View& view) {
   std::string parts;
   size_t shown = 0, left_out = 0;

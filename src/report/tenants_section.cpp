@@ -49,8 +49,6 @@ std::string table(const TenantSet& set) {
 
 }  // namespace
 
-bool has_tenants_section(const View& view) { return !tenant_sets(view.results.points).empty(); }
-
 std::string tenants_section(const View& view) {
   const std::vector<TenantSet> sets = tenant_sets(view.results.points);
   if (sets.empty()) return {};

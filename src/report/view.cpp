@@ -41,32 +41,18 @@ constexpr Property properties[] = {
     {"tenant", false, [](const PointSummary& p) { return p.tenant; }},
 };
 
-// Metrics worth a column where a Point has them; all others are in the export, energy_j_per_item too, which is one over items_per_s_per_w.
-constexpr const char* column_metrics[] = {"throughput",
-                                          "latency_p50_ms",
-                                          "latency_p99_ms",
-                                          "ttft_p50_ms",
-                                          "ttft_p99_ms",
-                                          "tpot_ms",
-                                          "output_tokens_per_s",
-                                          "goodput",
-                                          "host_memory_mib",
-                                          "device_memory_mib",
-                                          "items_per_s_per_w",
-                                          "accuracy_top1",
-                                          "accuracy_loss",
-                                          "cost_per_1000_items",
-                                          "cost_per_million_output_tokens",
-                                          "cost_per_million_input_tokens",
-                                          "throughput_ratio",
-                                          "throughput_per_device_ratio",
-                                          "items_per_s_per_w_ratio",
-                                          "items_per_cost_ratio",
-                                          "scaling_efficiency"};
+// The metrics that have a column of the table, in its order; all others are in the export.
+std::vector<const Metric*> column_metrics() {
+  std::vector<const Metric*> metrics;
+  for (const Metric& metric : all_metrics())
+    if (metric.column.order > 0) metrics.push_back(&metric);
+  std::sort(metrics.begin(), metrics.end(), [](const Metric* a, const Metric* b) { return a->column.order < b->column.order; });
+  return metrics;
+}
 
 // "latency_p50_ms" -> "latency p50"
 std::string title_of(const Metric& metric) {
-  std::string title = metric.id();
+  std::string title = metric.id;
   for (const std::string suffix : {"_per_s", "_ms", "_mib", "_s"}) {
     if (title.ends_with(suffix) && suffix == "_per_s") break;  // a rate is not named after its unit alone
     if (title.size() > suffix.size() && title.compare(title.size() - suffix.size(), suffix.size(), suffix) == 0) {
@@ -89,9 +75,10 @@ Column property_column(const Property& property) {
   return column;
 }
 
-Column metric_column(const Metric& metric) {
-  const std::string id = metric.id();
-  Column column{title_of(metric), metric.unit(), true, nullptr, nullptr, nullptr};
+Column metric_column(const Metric& metric, const std::string& currency) {
+  const std::string id = metric.id;
+  Column column{title_of(metric), metric.is_money() ? unit_text(metric, currency) : metric.unit, true, nullptr, nullptr, nullptr};
+  if (metric.column.is_main) column.place = ColumnPlace::main;
   column.text = [id](const PointSummary& p) {
     const MetricSummary* found = p.find(id);
     return found == nullptr ? std::string() : format_estimate(found->estimate);
@@ -133,19 +120,18 @@ void add_per_device_column(const Results& results, const Metric& throughput, std
     const MetricSummary* found = p.find("throughput");
     return found == nullptr ? std::numeric_limits<double>::quiet_NaN() : found->estimate.value / devices(p);
   };
-  columns.push_back({"per device", throughput.unit(), true,
+  columns.push_back({"per device", throughput.unit, true,
                      [value](const PointSummary& p) { return std::isnan(value(p)) ? std::string() : format_significant(value(p), 4); },
                      nullptr, value});
 }
 
 void add_result_columns(const Results& results, std::vector<Column>& columns) {
-  for (const char* id : column_metrics) {
-    const Metric* metric = find_metric(id);
+  for (const Metric* metric : column_metrics()) {
     const bool present =
-        std::any_of(results.points.begin(), results.points.end(), [&](const PointSummary& p) { return p.find(id) != nullptr; });
-    if (metric != nullptr && present) columns.push_back(metric_column(*metric));
-    if (present && std::string_view(id).starts_with("cost_")) columns.back().unit = results.currency;
-    if (present && std::string_view(id) == "throughput") add_per_device_column(results, *metric, columns);
+        std::any_of(results.points.begin(), results.points.end(), [&](const PointSummary& p) { return p.find(metric->id) != nullptr; });
+    if (!present) continue;
+    columns.push_back(metric_column(*metric, results.currency));
+    if (metric->id == "throughput") add_per_device_column(results, *metric, columns);
   }
   columns.push_back(
       {"repeats",
@@ -211,12 +197,6 @@ void choose_columns(View& view) {
                           [](const PointSummary& p) { return static_cast<double>(p.point.batch); }});
   for (Column& column : view.columns) column.place = ColumnPlace::head;
   add_result_columns(view.results, view.columns);
-  for (Column& column : view.columns) {
-    const std::string& title = column.title;
-    const auto is = [&](std::string_view name) { return title == name; };
-    if (is("throughput") || is("latency p50") || is("latency p99") || is("ttft p99") || is("output tokens per s"))
-      column.place = ColumnPlace::main;
-  }
 }
 
 // Rows of one Point on several devices have one point_id.

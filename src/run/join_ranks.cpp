@@ -1,5 +1,6 @@
 #include "run/join_ranks.h"
 
+#include "analysis/metric.h"
 #include "record/memory_use.h"
 #include "record/record_json.h"
 #include "record/token_series.h"
@@ -88,8 +89,8 @@ std::map<std::string, Estimate> joined_estimates(const std::vector<Record>& rank
   }
   std::map<std::string, Estimate> joined;
   for (const auto& [id, parts] : all) {
-    const bool adds_up = id == "throughput" || id == "offered_rate" || id == "achieved_rate";
-    joined[id] = adds_up ? sum_of(parts) : mean_of(parts);
+    const Metric* metric = find_metric(id);
+    joined[id] = metric != nullptr && metric->over_ranks == Combine::sum ? sum_of(parts) : mean_of(parts);
   }
   return joined;
 }

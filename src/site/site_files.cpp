@@ -35,9 +35,8 @@ std::string number_text(double value) { return std::isfinite(value) ? fmt::forma
 std::string number_text(const std::optional<double>& value) { return value ? number_text(*value) : "null"; }
 
 std::string unit_of(const std::string& metric, const std::string& currency) {
-  if (metric.starts_with("cost_")) return currency;
   const Metric* known = find_metric(metric);
-  return known == nullptr || known->unit() == "1" ? "" : known->unit();
+  return known == nullptr ? "" : unit_text(*known, currency);
 }
 
 std::string device_of(const PointSummary& point) {
@@ -236,9 +235,7 @@ class SiteWriter {
     for (const Dictionary& dictionary : dictionaries_) lists[dictionary.name] = dictionary.texts;
     for (const std::string& id : metrics_) {
       const Metric* known = find_metric(id);
-      const char* better = known == nullptr || known->better() == Better::neither ? ""
-                           : known->better() == Better::higher                    ? "higher"
-                                                                                  : "lower";
+      const char* better = known == nullptr || known->better == Better::neither ? "" : known->better == Better::higher ? "higher" : "lower";
       metrics.push_back({{"id", id}, {"unit", unit_of(id, results_.currency)}, {"better", better}});
     }
     const json index{{"points", results_.points.size()},

@@ -52,7 +52,7 @@ bool share_a_run(const PointSummary& a, const PointSummary& b) {
   return std::any_of(a.runs.begin(), a.runs.end(), [&](const std::string& run) { return b.runs.contains(run); });
 }
 
-bool is_lower_better(const std::string& metric) { return find_metric(metric)->better() == Better::lower; }
+bool is_lower_better(const std::string& metric) { return find_metric(metric)->better == Better::lower; }
 
 // By how much b does better, as a ratio above 1.
 RepeatsRatio gain_of(RepeatsRatio ratio, bool lower_is_better) {
@@ -146,7 +146,7 @@ const char* name_of(Change change) {
 
 ResultsComparison compare_results(const Results& a, const Results& b, const CompareSettings& settings) {
   const Metric* metric = find_metric(settings.metric);
-  if (metric == nullptr || metric->better() == Better::neither)
+  if (metric == nullptr || metric->better == Better::neither)
     throw Error(ErrorKind::usage,
                 fmt::format("'{}' is not a metric with a better direction, such as throughput or latency_p99_ms", settings.metric));
   ResultsComparison found;

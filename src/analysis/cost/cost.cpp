@@ -96,21 +96,31 @@ MetricSummary summary_of(const Estimate& estimate, const PointSummary& point) {
   return summary;
 }
 
-MetricSpec from_prices(const char* id, const char* unit, const char* describe) {
-  return {id, unit, Better::lower, describe, [](const Record&) { return std::optional<Estimate>(); }};
+// A Record does not have the prices.
+std::optional<Estimate> known_from_prices(const Record& /*record*/) { return std::nullopt; }
+
+Metric from_prices(const char* id, const char* unit, const char* describe) {
+  return {id, unit, Better::lower, describe, known_from_prices};
 }
 
-const std::vector<MetricSpec>& cost_metrics() {
-  static const std::vector<MetricSpec> specs{
+const std::vector<Metric>& cost_metrics() {
+  static const std::vector<Metric> specs{
       from_prices(
-          "cost_per_hour", "1/h",
+          "cost_per_hour", "currency/h",
           "price of the Point's devices by the hour, from --prices; bought ones: price over years and utilisation, with electricity"),
-      from_prices("cost_per_1000_items", "currency", "cost_per_hour over the throughput, for 1000 items"),
+      {.id = "cost_per_1000_items",
+       .unit = "currency",
+       .better = Better::lower,
+       .describe = "cost_per_hour over the throughput, for 1000 items",
+       .compute = known_from_prices,
+       .column = {140},
+       .title = "Cost of 1000 items",
+       .per = "for 1000 items"},
       from_prices("cost_per_1000_correct", "currency", "cost_per_1000_items over the share of answers that are right (top-1)"),
-      from_prices("cost_per_million_output_tokens", "currency",
-                  "cost_per_hour over output_tokens_per_s, for a million tokens: answers carry the whole cost"),
-      from_prices("cost_per_million_input_tokens", "currency",
-                  "cost_per_hour over input_tokens_per_s, for a million tokens: prompts carry the whole cost"),
+      in_column({150}, from_prices("cost_per_million_output_tokens", "currency",
+                                   "cost_per_hour over output_tokens_per_s, for a million tokens: answers carry the whole cost")),
+      in_column({160}, from_prices("cost_per_million_input_tokens", "currency",
+                                   "cost_per_hour over input_tokens_per_s, for a million tokens: prompts carry the whole cost")),
       from_prices("cost_of_run", "currency", "cost_per_hour over the measured window"),
       from_prices("energy_cost_per_1000_items", "currency", "measured energy of 1000 items, times PUE and the price of a kWh"),
       from_prices("co2_g_per_1000_items", "g", "measured energy of 1000 items, times PUE and the grid's grams of CO2 for a kWh"),
@@ -124,7 +134,7 @@ const bool registered = register_metrics(cost_metrics());
 
 std::vector<std::string> cost_metric_ids() {
   std::vector<std::string> ids;
-  for (const MetricSpec& spec : cost_metrics()) ids.push_back(spec.id);
+  for (const Metric& spec : cost_metrics()) ids.push_back(spec.id);
   return ids;
 }
 

@@ -15,10 +15,10 @@ GoalMetric goal_of(const std::string& name) {
   for (const GoalMetric& goal : goal_metrics()) {
     if (goal.metric == name) return goal;
   }
-  if (const Metric* metric = find_metric(name)) return {name, metric->better(), name};
+  if (const Metric* metric = find_metric(name)) return {name, metric->better, name};
   std::vector<std::string> known;
   for (const GoalMetric& goal : goal_metrics()) known.push_back(goal.metric);
-  for (const auto& metric : all_metrics()) known.push_back(metric->id());
+  for (const Metric& metric : all_metrics()) known.push_back(metric.id);
   throw Error(ErrorKind::usage, unknown_name("metric", name, known));
 }
 

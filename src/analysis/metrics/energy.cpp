@@ -193,9 +193,14 @@ const bool registered = register_metrics({
      "mean sampled power before the model was loaded, with the interval of a mean over a longer time; by the energy counter where power is "
      "not sampled",
      idle_power},
-    {"energy_j_per_item", "J", Better::lower,
-     "energy_j divided by the items finished in the window; both are the window's own, so that the interval is the error of reading alone",
-     [](const Record& r) { return per_item(r, energy_of_window(r)); }},
+    {.id = "energy_j_per_item",
+     .unit = "J",
+     .better = Better::lower,
+     .describe = "energy_j divided by the items finished in the window; both are the window's own, so that the interval is the error of "
+                 "reading alone",
+     .compute = [](const Record& r) { return per_item(r, energy_of_window(r)); },
+     .title = "Energy",
+     .per = "an item"},
     {"energy_long_run_j_per_item", "J", Better::lower,
      "joules an item of a longer window: the value is the window's, the interval holds the scatter of energy from slice to slice and the "
      "error of reading",
@@ -206,7 +211,7 @@ const bool registered = register_metrics({
      sampled_per_item},
     {"energy_above_idle_j_per_item", "J", Better::lower,
      "the energy of the window above what idle_power_w would have taken, divided by its items", above_idle_per_item},
-    {"items_per_s_per_w", "items/s/W", Better::higher, "one over energy_j_per_item: items a joule", items_per_watt},
+    in_column({110}, {"items_per_s_per_w", "items/s/W", Better::higher, "one over energy_j_per_item: items a joule", items_per_watt}),
 });
 
 }  // namespace

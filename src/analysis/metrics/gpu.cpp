@@ -1,6 +1,5 @@
 // How the GPUs of the Point were while it was measured, from the probe `nvml`.
 #include "analysis/metric.h"
-#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 #include "base/throttle.h"
 
@@ -157,12 +156,14 @@ const bool registered = register_metrics({
      [](const Record& r) { return over_gpus(r, "utilization_memory", Over::mean, utilization_within); }},
     {"gpu_memory_clock_mhz", "MHz", Better::neither, "clock of the GPU's memory, mean over the window",
      [](const Record& r) { return scaled(over_gpus(r, "clock_memory", Over::mean, mean_near), 1e-6); }},
-    {"gpu_performance_state", "1", Better::lower, "highest number of the GPU's performance state in the window: P0 is the fastest",
-     [](const Record& r) { return over_gpus(r, "performance_state", Over::most, highest); }},
-    {"gpu_temperature_c", "degC", Better::neither, "highest temperature of the GPU in the window",
-     [](const Record& r) { return over_gpus(r, "temperature", Over::most, highest); }},
-    {"gpu_memory_used_mib", "MiB", Better::lower, "most memory in use on the GPU in the window, by whatever process",
-     [](const Record& r) { return scaled(over_gpus(r, "memory_used", Over::most, highest), 1.0 / (1 << 20)); }},
+    over_repeats(Combine::most, {"gpu_performance_state", "1", Better::lower,
+                                 "highest number of the GPU's performance state in the window: P0 is the fastest",
+                                 [](const Record& r) { return over_gpus(r, "performance_state", Over::most, highest); }}),
+    over_repeats(Combine::most, {"gpu_temperature_c", "degC", Better::neither, "highest temperature of the GPU in the window",
+                                 [](const Record& r) { return over_gpus(r, "temperature", Over::most, highest); }}),
+    over_repeats(Combine::most,
+                 {"gpu_memory_used_mib", "MiB", Better::lower, "most memory in use on the GPU in the window, by whatever process",
+                  [](const Record& r) { return scaled(over_gpus(r, "memory_used", Over::most, highest), 1.0 / (1 << 20)); }}),
     {"gpu_other_processes", "1", Better::lower, "processes on the GPU besides the worker; not known where the driver hides processes",
      [](const Record& r) { return over_gpus(r, "processes", Over::most, others); }},
     {"throttled_share", "1", Better::lower,
@@ -173,8 +174,6 @@ const bool registered = register_metrics({
     {"throttled_thermal_share", "1", Better::lower, "share of the window in which heat held the GPU's clocks back",
      [](const Record& r) { return throttled(r, throttled_by_heat); }},
 });
-const bool combined = combine_over_repeats(
-    {{"gpu_performance_state", OverRepeats::most}, {"gpu_temperature_c", OverRepeats::most}, {"gpu_memory_used_mib", OverRepeats::most}});
 
 }  // namespace
 }  // namespace deepgap

@@ -2,7 +2,6 @@
 // should have been, so that a stalled system cannot hide its queue (no coordinated omission). Percentiles by nearest rank.
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
-#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 #include "record/latency_percentiles.h"
 #include "stats/correlated.h"
@@ -18,7 +17,7 @@ namespace {
 using Latencies = std::vector<double>;
 
 // A metric of the latencies of a Record that has some.
-MetricSpec latency_metric(const std::string& name, const std::string& describe, std::function<Estimate(const Latencies&)> of) {
+Metric latency_metric(const std::string& name, const std::string& describe, std::function<Estimate(const Latencies&)> of) {
   const std::string id = latency_metric_id(name);
   return {id, "ms", Better::lower, describe, [id, of = std::move(of)](const Record& record) -> std::optional<Estimate> {
             if (record.outcome != Outcome::ok) return std::nullopt;
@@ -31,17 +30,28 @@ MetricSpec latency_metric(const std::string& name, const std::string& describe, 
           }};
 }
 
-MetricSpec percentile_metric(const std::string& name, double percent) {
+// The median and the 99th percentile are columns of the report.
+MetricColumn column_of(double percent) {
+  if (percent == 50) return {20, true};
+  return percent == 99 ? MetricColumn{30, true} : MetricColumn{};
+}
+
+Metric percentile_metric(const std::string& name, double percent) {
   const std::string id = latency_metric_id(name);
-  return {id, "ms", Better::lower,
-          fmt::format("{}th percentile of latency by nearest rank, queries that were shed counted as never answered; interval from order "
-                      "statistics",
-                      percent),
-          [id, percent](const Record& record) -> std::optional<Estimate> {
-            if (record.outcome != Outcome::ok) return std::nullopt;
-            if (record.timings_dropped > 0) return left_by_worker(record, id);  // which saw them all
-            return latency_percentile(record, percent);
-          }};
+  return {
+      .id = id,
+      .unit = "ms",
+      .better = Better::lower,
+      .describe = fmt::format(
+          "{}th percentile of latency by nearest rank, queries that were shed counted as never answered; interval from order statistics",
+          percent),
+      .compute = [id, percent](const Record& record) -> std::optional<Estimate> {
+        if (record.outcome != Outcome::ok) return std::nullopt;
+        if (record.timings_dropped > 0) return left_by_worker(record, id);  // which saw them all
+        return latency_percentile(record, percent);
+      },
+      .column = column_of(percent),
+      .title = percent == 99 ? "Latency, 99th percentile" : ""};
 }
 
 Estimate mean_of(const Latencies& latencies) {
@@ -65,19 +75,18 @@ Estimate deviation_of(const Latencies& latencies) {
 Estimate least_of(const Latencies& latencies) { return {*std::min_element(latencies.begin(), latencies.end()), {}, {}, 0}; }
 Estimate most_of(const Latencies& latencies) { return {*std::max_element(latencies.begin(), latencies.end()), {}, {}, 0}; }
 
-std::vector<MetricSpec> latency_metrics() {
-  std::vector<MetricSpec> metrics{
+std::vector<Metric> latency_metrics() {
+  std::vector<Metric> metrics{
       latency_metric("mean", "mean latency of a query; interval by batch means, correlation allowed for", mean_of),
       latency_metric("std", "standard deviation of latency, divisor n - 1", deviation_of),
-      latency_metric("min", "shortest latency", least_of),
-      latency_metric("max", "longest latency", most_of),
+      over_repeats(Combine::least, latency_metric("min", "shortest latency", least_of)),
+      over_repeats(Combine::most, latency_metric("max", "longest latency", most_of)),
   };
   for (const NamedPercentile& p : latency_percentiles) metrics.push_back(percentile_metric(p.name, p.percent));
   return metrics;
 }
 
 const bool registered = register_metrics(latency_metrics());
-const bool combined = combine_over_repeats({{latency_metric_id("min"), OverRepeats::least}, {latency_metric_id("max"), OverRepeats::most}});
 
 }  // namespace
 }  // namespace deepgap

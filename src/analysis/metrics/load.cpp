@@ -1,7 +1,6 @@
 // What was offered by a schedule, what became of it, and how well the schedule was kept. Only Points of such scenarios have these.
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
-#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 #include "record/latency_percentiles.h"
 
@@ -21,18 +20,20 @@ std::optional<Estimate> queue_wait(const Record& record, const std::string& id, 
   return percentile_of_series(waits, percent);
 }
 
-MetricSpec of_worker(const std::string& id, const std::string& unit, Better better, const std::string& describe) {
+Metric of_worker(const std::string& id, const std::string& unit, Better better, const std::string& describe) {
   return {id, unit, better, describe, [id](const Record& record) { return left_by_worker(record, id); }};
 }
 
-std::vector<MetricSpec> load_metrics() {
-  std::vector<MetricSpec> metrics{
-      of_worker("offered_rate", "1/s", Better::neither, "queries that were due in the schedule's window, over its length"),
-      of_worker("achieved_rate", "1/s", Better::higher, "of the offered queries those answered before that window ended, over its length"),
+std::vector<Metric> load_metrics() {
+  std::vector<Metric> metrics{
+      over_ranks(Combine::sum,
+                 of_worker("offered_rate", "1/s", Better::neither, "queries that were due in the schedule's window, over its length")),
+      over_ranks(Combine::sum, of_worker("achieved_rate", "1/s", Better::higher,
+                                         "of the offered queries those answered before that window ended, over its length")),
       of_worker("issue_lateness_p50_us", "us", Better::lower,
                 "median time by which a query was submitted later than by a harness without delays of its own"),
       of_worker("issue_lateness_p99_us", "us", Better::lower, "99th percentile of the same: what the harness adds to latencies"),
-      of_worker("issue_lateness_max_us", "us", Better::lower, "the longest of the same"),
+      over_repeats(Combine::most, of_worker("issue_lateness_max_us", "us", Better::lower, "the longest of the same")),
       of_worker("missed_share", "1", Better::lower,
                 "share of the queries that took longer than the latency SLO allows, including those that were shed"),
       of_worker("failed_share", "1", Better::lower, "share of the queries that failed while the run went on; of servers alone"),
@@ -47,7 +48,6 @@ std::vector<MetricSpec> load_metrics() {
 }
 
 const bool registered = register_metrics(load_metrics());
-const bool combined = combine_over_repeats({{"issue_lateness_max_us", OverRepeats::most}});
 
 }  // namespace
 }  // namespace deepgap

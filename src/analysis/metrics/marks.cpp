@@ -22,7 +22,7 @@ std::optional<Estimate> marked_share(const Record& record) {
   return Estimate{ms / 1e3 * throughput->value / static_cast<double>(record.point.batch) / devices, {}, {}, compute->n};
 }
 
-MetricSpec of_worker(const std::string& id, const std::string& describe) {
+Metric of_worker(const std::string& id, const std::string& describe) {
   return {id, "ms", Better::lower, describe, [id](const Record& record) { return left_by_worker(record, id); }};
 }
 

@@ -11,15 +11,15 @@ std::optional<Estimate> mebibytes(int64_t bytes) {
 }
 
 const bool registered = register_metrics({
-    {"device_memory_mib", "MiB", Better::lower,
-     "peak memory in use on the device, as the engine tells; in use at the end where it tells no peak",
-     [](const Record& r) {
-       return mebibytes(r.device_memory.peak_bytes >= 0 ? r.device_memory.peak_bytes : r.device_memory.in_use_bytes);
-     }},
+    in_column({100}, {"device_memory_mib", "MiB", Better::lower,
+                      "peak memory in use on the device, as the engine tells; in use at the end where it tells no peak",
+                      [](const Record& r) {
+                        return mebibytes(r.device_memory.peak_bytes >= 0 ? r.device_memory.peak_bytes : r.device_memory.in_use_bytes);
+                      }}),
     {"device_memory_reserved_mib", "MiB", Better::lower, "memory the engine has taken from the device, used or not",
      [](const Record& r) { return mebibytes(r.device_memory.reserved_bytes); }},
-    {"host_memory_mib", "MiB", Better::lower, "peak resident memory of the worker process",
-     [](const Record& r) { return mebibytes(r.host_memory_peak_bytes.value_or(-1)); }},
+    in_column({90}, {"host_memory_mib", "MiB", Better::lower, "peak resident memory of the worker process",
+                     [](const Record& r) { return mebibytes(r.host_memory_peak_bytes.value_or(-1)); }}),
 });
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace deepgap {
 namespace {
 
-MetricSpec of_server(const std::string& id, const std::string& unit, Better better, const std::string& describe) {
+Metric of_server(const std::string& id, const std::string& unit, Better better, const std::string& describe) {
   return {id, unit, better, describe, [id](const Record& record) { return left_by_worker(record, id); }};
 }
 

@@ -46,8 +46,8 @@ std::optional<Estimate> decode_busy_share(const Record& record) {
   return Estimate{per_item->value / 1e3 * throughput->value / static_cast<double>(*threads), {}, {}, per_item->n};
 }
 
-std::vector<MetricSpec> family() {
-  std::vector<MetricSpec> metrics;
+std::vector<Metric> family() {
+  std::vector<Metric> metrics;
   for (const StageText& stage : stages) {
     const std::string id = stage_id(stage, "ms"), describe = stage.describe;
     metrics.push_back({id, "ms", Better::lower, "end to end: mean time that a query " + describe,

@@ -1,7 +1,6 @@
 // How much was done: items a second, what that is in arithmetic, and how many queries stand behind it.
 #include "analysis/throughput.h"
 #include "analysis/metric.h"
-#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 #include "stats/correlated.h"
 #include "stats/percentile.h"
@@ -84,18 +83,23 @@ std::optional<Estimate> failed_queries(const Record& record) {
 }
 
 const bool registered = register_metrics({
-    {"throughput", "items/s", Better::higher, "items of queries that succeeded, divided by the length of the measured (steady) window",
-     steady_throughput},
+    {.id = "throughput",
+     .unit = "items/s",
+     .better = Better::higher,
+     .describe = "items of queries that succeeded, divided by the length of the measured (steady) window",
+     .compute = steady_throughput,
+     .over_ranks = Combine::sum,
+     .column = {10, true},
+     .title = "Throughput"},
     {"throughput_median", "items/s", Better::higher,
      "batch divided by the median latency of a query, as DEEP-GAP reports it; not of open loops, whose latency includes waiting",
      throughput_median},
     {"gflop_per_s", "GFLOP/s", Better::higher,
      "throughput times the FLOP of one item counted on the Graph; a multiply and an add are two FLOP", gflop_per_s},
-    {"timings", "1", Better::neither, "queries timed in the measured window", timings},
-    {"failed_queries", "1", Better::lower, "queries of the measured window that did not succeed", failed_queries},
+    over_repeats(Combine::sum, {"timings", "1", Better::neither, "queries timed in the measured window", timings}),
+    over_repeats(Combine::sum,
+                 {"failed_queries", "1", Better::lower, "queries of the measured window that did not succeed", failed_queries}),
 });
-
-const bool combined = combine_over_repeats({{"timings", OverRepeats::sum}, {"failed_queries", OverRepeats::sum}});
 
 }  // namespace
 

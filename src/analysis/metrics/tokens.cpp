@@ -2,7 +2,6 @@
 // bounds. Everything counts from the due time. The tokens of single queries are in the Record (record/token_series.h).
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
-#include "analysis/over_repeats.h"
 #include "analysis/steady.h"
 #include "analysis/throughput.h"
 #include "record/point_option.h"
@@ -16,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <vector>
 
 namespace deepgap {
@@ -46,9 +46,16 @@ std::optional<Estimate> mean_of(const Values& values) {
   return estimate;
 }
 
+// The times that the report's table of points shows.
+MetricColumn column_of(const std::string& id) {
+  static const std::map<std::string, MetricColumn> columns{{"ttft_p50_ms", {40}}, {"ttft_p99_ms", {50, true}}, {"tpot_ms", {60}}};
+  const auto found = columns.find(id);
+  return found == columns.end() ? MetricColumn{} : found->second;
+}
+
 // Mean and percentiles of a time.
-std::vector<MetricSpec> times(const std::string& stem, const std::string& describe, const std::function<Values(const Streams&)>& of) {
-  std::vector<MetricSpec> family;
+std::vector<Metric> times(const std::string& stem, const std::string& describe, const std::function<Values(const Streams&)>& of) {
+  std::vector<Metric> family;
   const auto values_of = [of](const Record& record) { return of(streams_of(record)); };
   family.push_back({stem + "_ms", "ms", Better::lower, "generation: " + describe + ", mean",
                     [values_of](const Record& record) { return mean_of(values_of(record)); }});
@@ -61,6 +68,7 @@ std::vector<MetricSpec> times(const std::string& stem, const std::string& descri
                         return percentile_of_series(values, percent);
                       }});
   }
+  for (Metric& metric : family) metric.column = column_of(metric.id);
   return family;
 }
 
@@ -206,8 +214,7 @@ std::optional<Estimate> energy_per_token(const Record& record) {
   return Estimate{*joules / tokens, {}, {}, static_cast<int64_t>(streams.size())};
 }
 
-MetricSpec mean_count(const std::string& id, const std::string& describe,
-                      const std::function<std::optional<double>(const TokenStream&)>& of) {
+Metric mean_count(const std::string& id, const std::string& describe, const std::function<std::optional<double>(const TokenStream&)>& of) {
   return {id, "1", Better::neither, "generation: " + describe + ", mean of the requests",
           [of](const Record& record) { return mean_of(each(streams_of(record), of)); }};
 }
@@ -224,8 +231,9 @@ const bool registered =
     register_metrics({
         {"requests_per_s", "1/s", Better::higher, "generation: requests finished in the measured window, divided by its length",
          requests_per_s},
-        {"output_tokens_per_s", "1/s", Better::higher, "generation: tokens that the finished requests gave, divided by the window's length",
-         [](const Record& record) { return rate_of(record, output_tokens); }},
+        in_column({70, true}, {"output_tokens_per_s", "1/s", Better::higher,
+                               "generation: tokens that the finished requests gave, divided by the window's length",
+                               [](const Record& record) { return rate_of(record, output_tokens); }}),
         {"input_tokens_per_s", "1/s", Better::higher,
          "generation: tokens of the finished requests' prompts, divided by the window's length",
          [](const Record& record) { return rate_of(record, counted(&TokenCounts::input)); }},
@@ -237,22 +245,22 @@ const bool registered =
          "generation in the process: tokens generated a second, of all requests together, in steps that compute answers alone",
          decode_rate},
         {"kv_cache_bytes", "bytes", Better::lower, "generation in the process: memory of the cache of keys and values", kv_cache_bytes},
-        {"goodput", "1/s", Better::higher, "generation: finished requests a second that held the limits of all bounds (--bound)",
-         [](const Record& record) { return goodput(record, false); }},
+        in_column({80},
+                  {"goodput", "1/s", Better::higher, "generation: finished requests a second that held the limits of all bounds (--bound)",
+                   [](const Record& record) { return goodput(record, false); }}),
         {"goodput_share", "1", Better::higher, "generation: share of the finished requests that held the limits of all bounds (--bound)",
          [](const Record& record) { return goodput(record, true); }},
         {"energy_j_per_token", "J", Better::lower,
          "generation: energy of the window, of the devices or of the server's GPUs by its metrics, over the tokens that its requests gave",
          energy_per_token},
-        {"cached_tokens", "1", Better::neither,
-         "generation: tokens of prompts that were not computed again, as the engine or server counts", cached_tokens},
+        over_repeats(Combine::sum,
+                     {"cached_tokens", "1", Better::neither,
+                      "generation: tokens of prompts that were not computed again, as the engine or server counts", cached_tokens}),
         {"split_token_share", "1", Better::neither,
          "generation: share of the tokens that came together with others, so that the time between them is an equal part", split_share},
         mean_count("input_tokens", "tokens of the prompt", counted(&TokenCounts::input)),
         mean_count("output_tokens", "tokens generated", output_tokens),
     });
-
-const bool combined = combine_over_repeats({{"cached_tokens", OverRepeats::sum}});
 
 }  // namespace
 }  // namespace deepgap

@@ -62,12 +62,12 @@ std::optional<Estimate> allreduce_hidden_share(const Record& record) {
   return share;
 }
 
-MetricSpec part_of_step(const std::string& id, const std::string& describe) {
+Metric part_of_step(const std::string& id, const std::string& describe) {
   return {id, "ms", Better::lower, "training: " + describe + ", mean over the steps, by the engine's marks",
           [id](const Record& record) { return left_by_worker(record, id); }};
 }
 
-MetricSpec memory(const std::string& kind, const std::string& describe) {
+Metric memory(const std::string& kind, const std::string& describe) {
   return {kind + "_mib", "MiB", Better::lower, "training: " + describe, [kind](const Record& record) { return held(record, kind); }};
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/ncu_csv.h"
 
+#include "base/csv_reader.h"
 #include "base/text.h"
 #include "kernels/families.h"
 
@@ -15,68 +16,16 @@
 namespace deepgap {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, size_t line, const std::string& cause) {
+[[noreturn]] void fail(const std::string& path, int line, const std::string& cause) {
   throw Error(ErrorKind::input, fmt::format("{}:{}: {}", path, line, cause));
 }
 
-struct Line {
-  size_t number = 0;
-  std::vector<std::string> cells;
-};
-
-// The cells of one record; it may go on over several lines inside quotes.
-class Records {
- public:
-  Records(const std::string& text, const std::string& path) : text_(text), path_(path) {}
-
-  bool next(Line& line) {
-    while (at_ < text_.size()) {
-      line = {++number_, {}};
-      read(line.cells);
-      if (line.cells.size() > 1 && !line.cells.front().starts_with("==")) return true;
-    }
-    return false;
-  }
-
- private:
-  void read(std::vector<std::string>& cells) {
-    std::string cell;
-    bool quoted = false;
-    const size_t begin = number_;
-    for (; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (quoted) {
-        if (c == '\n') ++number_;
-        if (c == '"' && at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
-          cell += '"';
-          ++at_;
-        } else if (c == '"') {
-          quoted = false;
-        } else {
-          cell += c;
-        }
-        continue;
-      }
-      if (c == '"' && cell.empty()) {
-        quoted = true;
-      } else if (c == ',') {
-        cells.push_back(std::move(cell));
-        cell.clear();
-      } else if (c == '\n') {
-        ++at_;
-        break;
-      } else if (c != '\r') {
-        cell += c;
-      }
-    }
-    if (quoted) fail(path_, begin, "a quote that does not end");
-    cells.push_back(std::move(cell));
-  }
-
-  const std::string& text_;
-  const std::string& path_;
-  size_t at_ = 0, number_ = 0;
-};
+// The next row that may be of the table. Lines such as "==PROF== ..." and what the program printed are passed over.
+bool next_row(CsvReader& reader, CsvRow& row) {
+  while (reader.next(row))
+    if (row.cells.size() > 1 && !row.cells.front().starts_with("==")) return true;
+  return false;
+}
 
 size_t column(const std::vector<std::string>& header, const std::string& name) {
   return static_cast<size_t>(std::find(header.begin(), header.end(), name) - header.begin());
@@ -158,7 +107,7 @@ double factor_of(const std::string& unit) {
   return under;
 }
 
-KernelCounters kernel_of(const Line& line, const Columns& columns) {
+KernelCounters kernel_of(const CsvRow& line, const Columns& columns) {
   KernelCounters kernel;
   const auto cell = [&](size_t which) { return which < line.cells.size() ? line.cells[which] : std::string(); };
   kernel.kernel = cell(columns.kernel);
@@ -171,11 +120,11 @@ KernelCounters kernel_of(const Line& line, const Columns& columns) {
 
 class Reader {
  public:
-  Reader(const std::string& text, const std::string& path) : records_(text, path), path_(path) {}
+  Reader(const std::string& text, const std::string& path) : reader_(text, path), path_(path) {}
 
   NcuFile read() {
-    Line header;
-    while (records_.next(header)) {
+    CsvRow header;
+    while (next_row(reader_, header)) {
       const bool is_header = std::find(header.cells.begin(), header.cells.end(), "Kernel Name") != header.cells.end();
       if (!is_header) continue;  // what the measured program printed
       const Columns columns(header.cells);
@@ -196,7 +145,7 @@ class Reader {
   }
 
  private:
-  void put(KernelCounters& kernel, const Line& line, const std::string& metric, const std::string& value, const std::string& unit) {
+  void put(KernelCounters& kernel, const CsvRow& line, const std::string& metric, const std::string& value, const std::string& unit) {
     if (is_missing(value)) {
       ++file_.not_available;
       return;
@@ -205,14 +154,14 @@ class Reader {
     // Words such as "Low" or a cache's configuration are no counts.
     if (!ncu_value(value, unit, number)) {
       if (metric.find("__") != std::string::npos && metric.find('.') != std::string::npos)
-        fail(path_, line.number, fmt::format("{} is '{}', which is not a number", metric, value));
+        fail(path_, line.line, fmt::format("{} is '{}', which is not a number", metric, value));
       return;
     }
     kernel.metrics[metric] = number;
   }
   void read_long(const Columns& columns) {
     std::string last_id;
-    for (Line line; records_.next(line);) {
+    for (CsvRow line; next_row(reader_, line);) {
       require_width(line, columns);
       const std::string id = columns.has(columns.id) ? line.cells[columns.id] : line.cells[columns.kernel];
       if (file_.kernels.empty() || id != last_id) file_.kernels.push_back(kernel_of(line, columns));
@@ -222,27 +171,27 @@ class Reader {
     }
   }
   void read_wide(const std::vector<std::string>& header, const Columns& columns) {
-    Line units;
-    if (!records_.next(units)) return;
+    CsvRow units;
+    if (!next_row(reader_, units)) return;
     require_width(units, columns);
     // A table without a line of units begins with a kernel at once.
     const bool has_units = units.cells[columns.kernel].empty();
     const std::vector<std::string> unit_cells = has_units ? units.cells : std::vector<std::string>(header.size());
-    const auto take = [&](const Line& line) {
+    const auto take = [&](const CsvRow& line) {
       require_width(line, columns);
       file_.kernels.push_back(kernel_of(line, columns));
       for (size_t i = 0; i < header.size(); ++i)
         if (header[i].find("__") != std::string::npos) put(file_.kernels.back(), line, header[i], line.cells[i], unit_cells[i]);
     };
     if (!has_units) take(units);
-    for (Line line; records_.next(line);) take(line);
+    for (CsvRow line; next_row(reader_, line);) take(line);
   }
-  void require_width(const Line& line, const Columns& columns) const {
+  void require_width(const CsvRow& line, const Columns& columns) const {
     if (line.cells.size() != columns.count)
-      fail(path_, line.number, fmt::format("{} cells where the header has {}", line.cells.size(), columns.count));
+      fail(path_, line.line, fmt::format("{} cells where the header has {}", line.cells.size(), columns.count));
   }
 
-  Records records_;
+  CsvReader reader_;
   const std::string& path_;
   NcuFile file_;
 };

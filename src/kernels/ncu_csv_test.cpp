@@ -90,7 +90,7 @@ TEST(NcuCsv, WhatIsNoSuchTableIsSaidInOneLine) {
               HasSubstr("a.csv:2: dram__bytes_read.sum is 'many', which is not a number"));
   EXPECT_THAT(refused("ID,Kernel Name,Metric Name,Metric Value\n0,k,dram__bytes_read.sum\n"),
               HasSubstr("a.csv:2: 3 cells where the header has 4"));
-  EXPECT_THAT(refused("ID,Kernel Name,Metric Name,Metric Value\n0,\"k"), HasSubstr("a.csv:2: a quote that does not end"));
+  EXPECT_THAT(refused("ID,Kernel Name,Metric Name,Metric Value\n0,\"k"), HasSubstr("a.csv:2: a quote begins here and does not end"));
 }
 
 TEST(NcuCsv, ValuesHaveThousandsSeparatorsAndScaledUnits) {

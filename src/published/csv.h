@@ -1,15 +1,12 @@
-// Tables as CSV (RFC 4180): a header line, then a row a line; cells in quotes may hold commas, quotes and line breaks. Pure; any thread.
+// Tables as CSV: a header line, then a row a line (base/csv_reader.h). Pure; any thread.
 #pragma once
+
+#include "base/csv_reader.h"
 
 #include <string>
 #include <vector>
 
 namespace deepgap {
-
-struct CsvRow {
-  int line = 0;  // of the file, where it begins
-  std::vector<std::string> cells;
-};
 
 struct CsvTable {
   std::string path;  // for errors

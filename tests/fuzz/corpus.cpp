@@ -47,7 +47,7 @@ void write_records(const std::filesystem::path& folder) {
 }
 
 void write_gguf(const std::filesystem::path& folder) {
-  testing::GgufWriter file = testing::tiny_llama();
+  test_files::GgufWriter file = test_files::tiny_llama();
   write(folder, "plain", '\0' + file.content());
   file.text("tokenizer.ggml.model", "gpt2").text("tokenizer.ggml.pre", "smollm").number("tokenizer.ggml.eos_token_id", 1);
   file.texts("tokenizer.ggml.tokens", {"a", "b", "ab"}).texts("tokenizer.ggml.merges", {"a b"});

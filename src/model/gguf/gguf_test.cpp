@@ -13,10 +13,10 @@
 namespace deepgap {
 namespace {
 
-using testing::as_file;
-using testing::GgufWriter;
+using test_files::as_file;
+using test_files::GgufWriter;
+using test_files::tiny_llama;
 using ::testing::HasSubstr;
-using testing::tiny_llama;
 
 Graph decoder_in(const std::string& content) { return gguf_decoder(parse_gguf(as_file(content), "x.gguf")); }
 
@@ -36,7 +36,11 @@ std::string refusal(const std::string& content, ErrorKind kind = ErrorKind::inpu
 
 TEST(Gguf, ReadsMetadataAndTensors) {
   GgufWriter writer;
-  writer.text("a", "b").number("n", 7).real("r", 0.5F).texts("l", {"x", "yz"}).tensor("t", {2, 3}, 0, testing::floats({1, 2, 3, 4, 5, 6}));
+  writer.text("a", "b")
+      .number("n", 7)
+      .real("r", 0.5F)
+      .texts("l", {"x", "yz"})
+      .tensor("t", {2, 3}, 0, test_files::floats({1, 2, 3, 4, 5, 6}));
   for (const uint32_t version : {2U, 3U}) {
     const GgufFile file = parse_gguf(as_file(writer.content(version)), "x.gguf");
     EXPECT_EQ(*file.find<std::string>("a"), "b");

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace deepgap::testing {
+namespace deepgap::test_files {
 
 class GgufWriter {
  public:
@@ -95,4 +95,4 @@ inline GgufWriter tiny_llama() {
   return file;
 }
 
-}  // namespace deepgap::testing
+}  // namespace deepgap::test_files

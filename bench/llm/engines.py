@@ -12,10 +12,12 @@ import glob
 import json
 import os
 import pathlib
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -24,11 +26,10 @@ SERVER = """
 import sys, time
 import xllamacpp
 params = xllamacpp.CommonParams()
-params.model.path, params.port, params.hostnames = sys.argv[1], 0, ["127.0.0.1"]
+params.model.path, params.port, params.hostnames = sys.argv[1], int(sys.argv[4]), ["127.0.0.1"]
 params.n_ctx, params.n_parallel = int(sys.argv[2]), 1
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(sys.argv[3])
 server = xllamacpp.Server(params)
-print(server.listening_address, flush=True)
 while True: time.sleep(3600)
 """
 
@@ -37,12 +38,18 @@ while True: time.sleep(3600)
 def llama(model, arguments):
     python = ROOT / arguments.venv / "bin/python"
     context = str(arguments.prompt_tokens + arguments.output_tokens + 64)
-    server = subprocess.Popen([python, "-c", SERVER, model, context, str(arguments.threads)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    server = subprocess.Popen([python, "-c", SERVER, model, context, str(arguments.threads), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
     try:
-        line = server.stdout.readline().strip()
-        while line and not line.startswith("http"):
-            line = server.stdout.readline().strip()
-        yield line
+        while server.poll() is None:
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{url}/v1/models", timeout=5).close()
+                break
+            time.sleep(0.1)
+        yield url
     finally:
         server.terminate()
         server.wait()

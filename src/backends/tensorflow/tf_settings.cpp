@@ -87,10 +87,11 @@ std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph) 
   const TfSettings settings = tf_options().parse(request.options);  // throws for values that cannot be read
   if (settings.package.empty() && settings.signature != TfSettings{}.signature)
     throw Error(ErrorKind::usage, "tensorflow: signature is that of a SavedModel: give tensorflow.package, or --model DIR:signature=NAME");
+  const Placement& placement = request.placement;
+  if (placement.processes != 1 || placement.devices.size() != 1 || request.train.ranks != 1) return "one process and one device only";
   if (request.task == "train")
     if (std::string refusal = train_refusal(request, settings); !refusal.empty()) return refusal;
-  if (request.placement.processes != 1 || request.placement.devices.size() != 1) return "one process and one device only";
-  const DeviceId& device = request.placement.devices.front();
+  const DeviceId& device = placement.devices.front();
   if (device.kind != "cpu" || device.index != 0)
     return fmt::format("device {}:{} is not supported, only the CPU", device.kind, device.index);
   if (std::string refusal = precision_refusal(request.precision); !refusal.empty()) return refusal;

@@ -5,8 +5,8 @@
     deepgap export engines.db --by point --format json | python3 tools/engines_table.py [docs/reference/engines/index.md]
 
 Prints the table; with a file named, puts it between that file's lines "<!-- engines table -->" and "<!-- end of engines table -->". A cell
-says at the largest batch measured that it ran, how far the outputs are from the FP32 reference (SQNR in dB, share of samples with the same
-first class), and in INT8 the share of the multiply-accumulates done so; or why there is no result. How fast it was is the report's matter."""
+has numbers of the largest batch measured: how far the outputs are from the FP32 reference (SQNR in dB), the share of samples with the same
+first class in %, and in INT8 the share of the multiply-accumulates done so in %; or why there is no result. The report shows the speeds."""
 import json
 import pathlib
 import sys
@@ -16,19 +16,15 @@ from table_in_page import put
 PRECISIONS = ["fp32", "tf32", "bf16", "fp16", "mixed", "int8"]
 
 
-def share(value):
-    return f"{100 * value:.1f} %".replace("100.0", "100")
+def number(value, scale=1):
+    return "-" if value is None else f"{scale * value:.0f}"
 
 
 def result(row):
-    words = ["ran"]
-    if row.get("check_sqnr_db") is not None:
-        words.append(f"{row['check_sqnr_db']:.0f} dB")
-    if row.get("check_top1_agreement") is not None:
-        words.append(f"top-1 {share(row['check_top1_agreement'])}")
-    if row["precision"] == "int8" and row.get("int8_mac_share") is not None:
-        words.append(f"INT8 {share(row['int8_mac_share'])}")
-    return ", ".join(words)
+    numbers = [number(row.get("check_sqnr_db")), number(row.get("check_top1_agreement"), 100)]
+    if row["precision"] == "int8":
+        numbers.append(number(row.get("int8_mac_share"), 100))
+    return ", ".join(numbers)
 
 
 # A reason stands once under the table; the cell has its number.
@@ -52,12 +48,12 @@ def table(rows):
     models = list(dict.fromkeys(key[0] for key in best))
     engines = sorted({key[1] for key in best}, key=lambda name: (name != "native", name))
     precisions = [name for name in PRECISIONS if any(key[2] == name for key in best)]
-    reasons, lines = [], ["| model | engine | " + " | ".join(precisions) + " |", "| --- |" + " --- |" * (len(precisions) + 1)]
+    reasons, lines = [], ["| model | precision | " + " | ".join(engines) + " |", "| --- |" + " --- |" * (len(engines) + 1)]
     for model in models:
-        for engine in engines:
-            cells = [cell(best.get((model, engine, precision)), reasons) for precision in precisions]
-            lines.append(f"| {model} | {engine} | " + " | ".join(cells) + " |")
-    lines += [""] + [f"{number}. {reason}" for number, reason in enumerate(reasons, 1)]
+        for precision in precisions:
+            cells = [cell(best.get((model, engine, precision)), reasons) for engine in engines]
+            lines.append(f"| {model} | {precision} | " + " | ".join(cells) + " |")
+    lines += [""] + [f"{place}. {reason}" for place, reason in enumerate(reasons, 1)]
     return "\n".join(lines).strip()
 
 

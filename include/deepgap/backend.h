@@ -48,9 +48,10 @@ struct DeviceInfo {
   std::map<std::string, std::string> properties;
 };
 
-// Where a query's samples lie before it: in the host's memory; in the device's, as they are; or there in the type and layout that the
-// first operators read. On a CPU all three are the same memory.
-enum class InputPlace : uint8_t { host, device, ready };
+// Where a query's samples lie before it: in the host's memory or in the device's, and as they are or (ready) in the type and layout that
+// the first operators read. On a CPU all four are the same memory.
+enum class InputPlace : uint8_t { host, device, ready, host_ready };
+inline bool is_ready(InputPlace place) { return place == InputPlace::ready || place == InputPlace::host_ready; }
 
 // What an engine is asked for: supports() tells whether it does this, load() does it. Each Session is one process's, on one device: the
 // worker asks once for each device of a Point.

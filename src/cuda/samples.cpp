@@ -91,18 +91,28 @@ void Samples::stage(std::span<const std::vector<TensorView>> samples, const Prep
     PinnedMemory pinned(each_[i] * count_);
     for (size_t s = 0; s < count_; ++s)
       if (each_[i] > 0) std::memcpy(pinned.data() + s * each_[i], samples[s][i].data, each_[i]);
-    if (place_ == SamplePlace::host) {
-      pinned_.push_back(std::move(pinned));
-      continue;
-    }
-    resident_.emplace_back(pinned.bytes());
-    upload(resident_[i].address(), pinned.data(), each_[i] * count_);
-    if (place_ != SamplePlace::ready || each_[i] == 0) continue;
-    if (auto ready = prepare(i, resident_[i].address(), count_)) {
-      resident_[i] = std::move(*ready);
-      each_[i] = resident_[i].bytes() / count_;
-    }
+    place(std::move(pinned), i, prepare);
   }
+}
+
+// `pinned`: all samples of the input, one behind another.
+void Samples::place(PinnedMemory pinned, size_t input, const Prepare& prepare) {
+  if (lies_on_device(place_) || is_ready(place_)) {
+    DeviceMemory resident(pinned.bytes());
+    upload(resident.address(), pinned.data(), each_[input] * count_);
+    if (is_ready(place_) && each_[input] > 0)
+      if (auto ready = prepare(input, resident.address(), count_)) {
+        resident = std::move(*ready);
+        each_[input] = resident.bytes() / count_;
+      }
+    if (lies_on_device(place_)) {
+      resident_.push_back(std::move(resident));
+      return;
+    }
+    pinned = PinnedMemory(resident.bytes());
+    check(driver().cuMemcpyDtoH_v2(pinned.data(), resident.address(), each_[input] * count_), "reading samples back");
+  }
+  pinned_.push_back(std::move(pinned));
 }
 
 void Samples::require(std::span<const uint32_t> samples, std::span<const Input> inputs) const {

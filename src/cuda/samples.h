@@ -17,15 +17,24 @@ namespace deepgap::cuda {
 
 // host: each query copies its samples over the bus, straight out of page-locked memory.
 // device: they were copied once, by stage(), and a query gathers them in the GPU's own memory: the network alone is then what bounds a
-// large batch. ready: likewise, in the type and layout that the network's first operators read.
+// large batch. ready and host_ready: as device and host, in the type and layout that the network's first operators read.
 // caller: their bytes are rewritten before each query, which brings them together in page-locked memory of its slot and copies that.
-enum class SamplePlace : uint8_t { host, device, ready, caller };
+enum class SamplePlace : uint8_t { host, device, ready, host_ready, caller };
 inline SamplePlace sample_place(const EngineRequest& request) {
   if (request.samples_change) return SamplePlace::caller;
-  if (request.inputs == InputPlace::ready) return SamplePlace::ready;
-  return request.inputs == InputPlace::device ? SamplePlace::device : SamplePlace::host;
+  switch (request.inputs) {
+    case InputPlace::device:
+      return SamplePlace::device;
+    case InputPlace::ready:
+      return SamplePlace::ready;
+    case InputPlace::host_ready:
+      return SamplePlace::host_ready;
+    default:
+      return SamplePlace::host;
+  }
 }
 inline bool lies_on_device(SamplePlace place) { return place == SamplePlace::device || place == SamplePlace::ready; }
+inline bool is_ready(SamplePlace place) { return place == SamplePlace::ready || place == SamplePlace::host_ready; }
 
 // A kernel that brings rows together: row i of `to` is row indices[i] of `from`. Compiled when it is made (NVRTC). Any thread with the
 // context current.
@@ -65,7 +74,8 @@ class Samples {
     Address to = 0;    // of the slot's buffer
     size_t bytes = 0;  // that this query's samples fill
   };
-  // With `ready`: makes of all samples at `from`, as they were given one behind another, what queries read. nullopt: they read the same.
+  // Where is_ready(place): makes of all samples at `from`, as they were given one behind another, what queries read. nullopt: they read the
+  // same.
   using Prepare = std::function<std::optional<DeviceMemory>(size_t input, Address from, size_t count)>;
 
   // `engine` begins the messages, `inputs` are the names of the model's. Throws Error{refused} where samples lie on the device and nothing
@@ -79,6 +89,7 @@ class Samples {
   void launch(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space, StreamHandle stream) const;
 
  private:
+  void place(PinnedMemory pinned, size_t input, const Prepare& prepare);
   void require(std::span<const uint32_t> samples, std::span<const Input> inputs) const;
   void copy_runs(size_t input, std::span<const uint32_t> samples, Address to, StreamHandle stream) const;
   void copy_gathered(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space, StreamHandle stream) const;
@@ -90,7 +101,7 @@ class Samples {
   std::optional<GatherKernel> gather_;
   size_t count_ = 0;
   std::vector<size_t> each_;             // bytes of a sample as queries read it, per input
-  std::vector<PinnedMemory> pinned_;     // per input, with host
+  std::vector<PinnedMemory> pinned_;     // per input, with host and host_ready
   std::vector<DeviceMemory> resident_;   // per input, with device and ready
   std::vector<const std::byte*> given_;  // sample after sample, input after input, with caller
 };

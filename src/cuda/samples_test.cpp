@@ -75,7 +75,8 @@ const std::vector<std::vector<int>> two_to_four{{200, 300, 400}, {2, 3, 4}};
 
 TEST_F(SamplesTest, ComeTogetherWhereverTheyLie) {
   make(8);
-  for (const SamplePlace place : {SamplePlace::host, SamplePlace::caller, SamplePlace::device, SamplePlace::ready}) {
+  for (const SamplePlace place :
+       {SamplePlace::host, SamplePlace::host_ready, SamplePlace::caller, SamplePlace::device, SamplePlace::ready}) {
     if (lies_on_device(place) && !has_compiler()) GTEST_SKIP() << "no NVRTC on this machine: the kernel that gathers is not compiled";
     Samples samples("engine", {"a", "b"}, place, 90);
     samples.stage(given_, [](size_t, Address, size_t) { return std::nullopt; });
@@ -97,16 +98,18 @@ TEST_F(SamplesTest, NeighboursAreOneCopyAndOthersOneKernel) {
 }
 
 TEST_F(SamplesTest, WithReadyQueriesReadWhatWasMadeOfThem) {
-  if (!has_compiler()) GTEST_SKIP() << "no NVRTC on this machine: the kernel that gathers is not compiled";
   make(8);
-  Samples samples("engine", {"a", "b"}, SamplePlace::ready, 90);
-  samples.stage(given_, [&](size_t input, Address from, size_t count) -> std::optional<DeviceMemory> {
-    if (input == 1) return std::nullopt;
-    DeviceMemory made(count * 8 * sizeof(int));
-    for (size_t i = 0; i < count * 8; ++i) reinterpret_cast<int*>(made.address())[i] = reinterpret_cast<const int*>(from)[i] + 7;
-    return made;
-  });
-  EXPECT_EQ(gathered(samples, SamplePlace::ready, {5, 2, 3}), (std::vector<std::vector<int>>{{507, 207, 307}, {5, 2, 3}}));
+  for (const SamplePlace place : {SamplePlace::host_ready, SamplePlace::ready}) {
+    if (lies_on_device(place) && !has_compiler()) GTEST_SKIP() << "no NVRTC on this machine: the kernel that gathers is not compiled";
+    Samples samples("engine", {"a", "b"}, place, 90);
+    samples.stage(given_, [&](size_t input, Address from, size_t count) -> std::optional<DeviceMemory> {
+      if (input == 1) return std::nullopt;
+      DeviceMemory made(count * 8 * sizeof(int));
+      for (size_t i = 0; i < count * 8; ++i) reinterpret_cast<int*>(made.address())[i] = reinterpret_cast<const int*>(from)[i] + 7;
+      return made;
+    });
+    EXPECT_EQ(gathered(samples, place, {5, 2, 3}), (std::vector<std::vector<int>>{{507, 207, 307}, {5, 2, 3}}));
+  }
 }
 
 TEST_F(SamplesTest, WithCallerBytesAreReadAnew) {

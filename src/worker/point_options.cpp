@@ -177,7 +177,7 @@ std::vector<OptionInfo> worker_options() {
       {tuning_mark, "role of a run of deepgap tune: search or confirm; tune sets it", ""},
       {"inputs",
        "place of samples before a query, on a GPU. host: the query copies them; device: they are on the GPU, and the query gathers them; "
-       "ready: likewise, in the type and layout that the first operators read",
+       "host-ready, ready: likewise, in the type and layout that the first operators read",
        "host"},
       {"tenant_cpus", "CPUs of tenants. share: each may use all CPUs; split: each is pinned to its part", "share"},
       {"tenant", "index of this tenant: 1/2; --tenant sets it", ""},
@@ -298,8 +298,9 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
 InputPlace input_place(const std::string& value) {
   if (value == "host") return InputPlace::host;
   if (value == "device") return InputPlace::device;
-  if (value != "ready") throw Error(ErrorKind::usage, unknown_name("inputs", value, {"host", "device", "ready"}));
-  return InputPlace::ready;
+  if (value == "ready") return InputPlace::ready;
+  if (value == "host-ready") return InputPlace::host_ready;
+  throw Error(ErrorKind::usage, unknown_name("inputs", value, {"host", "host-ready", "device", "ready"}));
 }
 
 EngineRequest engine_request(const Point& point, const PointOptions& options) {

@@ -36,7 +36,7 @@ std::string precision_refusal(Precision precision, bool cuda) {
 std::string train_refusal(const EngineRequest& request, const GraphSummary& graph, const TorchSettings& settings, bool cuda) {
   if (!settings.package.empty()) return "a package has no weights that training could change: leave out libtorch.package";
   if (request.precision == Precision::fp16 && !cuda) return "training in fp16 is for a GPU; the CPU has fp32, bf16 and mixed";
-  if (cuda && request.inputs == InputPlace::ready) return "training takes its samples as they are: inputs=device or host";
+  if (cuda && is_ready(request.inputs)) return "training takes its samples as they are: inputs=device or host";
   if (request.samples_change) return "training from image files (end to end) is not supported";
   const auto quantized = std::find_if(graph.operators.begin(), graph.operators.end(), [](const OperatorUse& use) {
     return use.op == "QuantizeLinear" || use.op == "DequantizeLinear" || use.op.starts_with("QLinear");

@@ -42,7 +42,7 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions
   network.choices.hopper_attention = options.hopper_attention;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";
   network.threads = std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
-  network.inputs_ready = cuda::sample_place(load) == cuda::SamplePlace::ready;
+  network.inputs_ready = is_ready(load.inputs);
   return network;
 }
 

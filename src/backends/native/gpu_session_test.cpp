@@ -79,7 +79,7 @@ class GpuSessionTest : public ::testing::Test {
 };
 
 TEST_F(GpuSessionTest, AnswersInShapesOfTheQueryWhereverItsSamplesLie) {
-  for (const InputPlace inputs : {InputPlace::host, InputPlace::device, InputPlace::ready}) {
+  for (const InputPlace inputs : {InputPlace::host, InputPlace::host_ready, InputPlace::device, InputPlace::ready}) {
     options_.inputs = inputs;
     const auto session = load();
     const Samples samples(6, false);
@@ -90,7 +90,7 @@ TEST_F(GpuSessionTest, AnswersInShapesOfTheQueryWhereverItsSamplesLie) {
         << static_cast<int>(inputs);
     EXPECT_FALSE(session->layer_timings().empty());
   }
-  EXPECT_EQ(statuses(), std::vector<Status>(3, Status::ok));
+  EXPECT_EQ(statuses(), std::vector<Status>(4, Status::ok));
 }
 
 TEST_F(GpuSessionTest, CopiesNothingForPlacesThatNoQueryAskedFor) {

@@ -14,7 +14,7 @@ namespace {
 
 TorchForm form_of(const Port& input, const TorchTarget& target, cuda::SamplePlace place) {
   const at::ScalarType type = torch_type(input.type);
-  if (place != cuda::SamplePlace::ready) return {type, false};
+  if (!is_ready(place)) return {type, false};
   return torch_input_form(type, input.dims ? input.dims->size() : 0, target);
 }
 

@@ -39,6 +39,16 @@ def cell(row, reasons):
     return f"{row['outcome']} ({reasons.index(reason) + 1})"
 
 
+# Whether every engine ran the precision and found the same first class in every sample; such a precision is a line.
+def agrees(rows):
+    return all(row["outcome"] == "ok" and row.get("check_top1_agreement") in (None, 1) for row in rows) and all(row.get("check_sqnr_db") for row in rows)
+
+
+def in_a_line(precision, rows):
+    levels = [row["check_sqnr_db"] for row in rows]
+    return f"{precision}: all engines ran all models, at {min(levels):.0f} dB to {max(levels):.0f} dB and with the same first class in all samples"
+
+
 def table(rows):
     best = {}
     for row in rows:
@@ -47,13 +57,16 @@ def table(rows):
             best[key] = row
     models = list(dict.fromkeys(key[0] for key in best))
     engines = sorted({key[1] for key in best}, key=lambda name: (name != "native", name))
-    precisions = [name for name in PRECISIONS if any(key[2] == name for key in best)]
+    of_precision = {name: [row for key, row in best.items() if key[2] == name] for name in PRECISIONS}
+    lined = [name for name, found in of_precision.items() if len(found) == len(models) * len(engines) > 1 and agrees(found)]
+    precisions = [name for name, found in of_precision.items() if found and name not in lined]
     reasons, lines = [], ["| model | precision | " + " | ".join(engines) + " |", "| --- |" + " --- |" * (len(engines) + 1)]
     for model in models:
         for precision in precisions:
             cells = [cell(best.get((model, engine, precision)), reasons) for engine in engines]
             lines.append(f"| {model} | {precision} | " + " | ".join(cells) + " |")
-    lines += [""] + [f"{place}. {reason}" for place, reason in enumerate(reasons, 1)]
+    lines += [""] + [f"{place}. {reason}" for place, reason in enumerate(reasons, 1)] + [""]
+    lines += [in_a_line(name, of_precision[name]) + "." for name in lined]
     return "\n".join(lines).strip()
 
 

@@ -33,6 +33,8 @@ def main():
     assert "| m | fp32 | 100, 100 | refused (1) | refused (1) |" in lines, lines
     assert "| m | int8 | 30, 94, 99 | refused (2) | not tried |" in lines, lines
     assert "1. nor fp32" in lines and "2. no int8 here" in lines, lines
+    same = run(json.dumps([row(engine, "fp32", check_sqnr_db=level, check_top1_agreement=1.0) for engine, level in (("a", 90.2), ("b", 101.7))]))
+    assert "fp32: all engines ran all models, at 90 dB to 102 dB" in same.stdout and "| m | fp32" not in same.stdout, same.stdout
     wrong = run("no json")
     assert wrong.returncode != 0 and "engines_table:" in wrong.stderr and len(wrong.stderr.strip().splitlines()) == 1, wrong.stderr
     print("engines_table: good")

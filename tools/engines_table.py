@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The table engines x models x precisions of docs/reference/engines/index.md, from a Store.
+"""The table engines x precisions of docs/reference/engines/index.md, from a Store.
 
     deepgap run studies/engines.toml --store engines.db
     deepgap export engines.db --by point --format json | python3 tools/engines_table.py [docs/reference/engines/index.md]
 
 Prints the table; with a file named, puts it between that file's lines "<!-- engines table -->" and "<!-- end of engines table -->". A cell
-has numbers of the largest batch measured: how far the outputs are from the FP32 reference (SQNR in dB), the share of samples with the same
-first class in %, and in INT8 the share of the multiply-accumulates done so in %; or why there is no result. The report shows the speeds."""
+counts the models that ran, at the largest batch measured, and has the range of how far their outputs are from the FP32 reference (SQNR in
+dB), of the share of samples with the same first class, and in INT8 of the share of the multiply-accumulates done so; or why there is no
+result. The report shows single models and speeds."""
 import json
 import pathlib
 import sys
@@ -16,37 +17,39 @@ from table_in_page import put
 PRECISIONS = ["fp32", "tf32", "bf16", "fp16", "mixed", "int8"]
 
 
-def number(value, scale=1):
-    return "-" if value is None else f"{scale * value:.0f}"
+def span(rows, name, scale, unit, label=""):
+    values = [scale * row[name] for row in rows if row.get(name) is not None]
+    if not values:
+        return []
+    low, high = f"{min(values):.0f}", f"{max(values):.0f}"
+    return [label + (high if low == high else f"{low} to {high}") + unit]
 
 
-def result(row):
-    numbers = [number(row.get("check_sqnr_db")), number(row.get("check_top1_agreement"), 100)]
-    if row["precision"] == "int8":
-        numbers.append(number(row.get("int8_mac_share"), 100))
-    return ", ".join(numbers)
+def result(rows, models):
+    words = [f"{len(rows)} of {models}"] + span(rows, "check_sqnr_db", 1, " dB") + span(rows, "check_top1_agreement", 100, " %", "top-1 ")
+    if rows[0]["precision"] == "int8":
+        words += span(rows, "int8_mac_share", 100, " %", "INT8 ")
+    return ", ".join(words)
 
 
 # A reason stands once under the table; the cell has its number.
-def cell(row, reasons):
-    if row is None:
+def cell(rows, models, reasons):
+    if not rows:
         return "not tried"
-    if row["outcome"] == "ok":
-        return result(row)
-    reason = row.get("reason") or "no reason given"
-    if reason not in reasons:
-        reasons.append(reason)
-    return f"{row['outcome']} ({reasons.index(reason) + 1})"
-
-
-# Whether every engine ran the precision and found the same first class in every sample; such a precision is a line.
-def agrees(rows):
-    return all(row["outcome"] == "ok" and row.get("check_top1_agreement") in (None, 1) for row in rows) and all(row.get("check_sqnr_db") for row in rows)
-
-
-def in_a_line(precision, rows):
-    levels = [row["check_sqnr_db"] for row in rows]
-    return f"{precision}: all engines ran all models, at {min(levels):.0f} dB to {max(levels):.0f} dB and with the same first class in all samples"
+    ran = [row for row in rows if row["outcome"] == "ok"]
+    words = [result(ran, models)] if ran else []
+    for row in rows:
+        if row["outcome"] == "ok":
+            continue
+        reason = row.get("reason") or "no reason given"
+        if reason not in reasons:
+            reasons.append(reason)
+        word = f"{row['outcome']} ({reasons.index(reason) + 1})"
+        if ran:
+            word = f"{row['model']} {word}"
+        if word not in words:
+            words.append(word)
+    return "; ".join(words)
 
 
 def table(rows):
@@ -55,18 +58,14 @@ def table(rows):
         key = (row["model"], row["backend"], row["precision"])
         if key not in best or row["batch"] > best[key]["batch"]:
             best[key] = row
-    models = list(dict.fromkeys(key[0] for key in best))
+    models = {key[0] for key in best}
     engines = sorted({key[1] for key in best}, key=lambda name: (name != "native", name))
-    of_precision = {name: [row for key, row in best.items() if key[2] == name] for name in PRECISIONS}
-    lined = [name for name, found in of_precision.items() if len(found) == len(models) * len(engines) > 1 and agrees(found)]
-    precisions = [name for name, found in of_precision.items() if found and name not in lined]
-    reasons, lines = [], ["| model | precision | " + " | ".join(engines) + " |", "| --- |" + " --- |" * (len(engines) + 1)]
-    for model in models:
-        for precision in precisions:
-            cells = [cell(best.get((model, engine, precision)), reasons) for engine in engines]
-            lines.append(f"| {model} | {precision} | " + " | ".join(cells) + " |")
-    lines += [""] + [f"{place}. {reason}" for place, reason in enumerate(reasons, 1)] + [""]
-    lines += [in_a_line(name, of_precision[name]) + "." for name in lined]
+    precisions = [name for name in PRECISIONS if any(key[2] == name for key in best)]
+    reasons, lines = [], ["| engine | " + " | ".join(precisions) + " |", "| --- |" + " --- |" * len(precisions)]
+    for engine in engines:
+        cells = [cell([row for key, row in best.items() if key[1:] == (engine, precision)], len(models), reasons) for precision in precisions]
+        lines.append(f"| {engine} | " + " | ".join(cells) + " |")
+    lines += [""] + [f"{place}. {reason}" for place, reason in enumerate(reasons, 1)]
     return "\n".join(lines).strip()
 
 

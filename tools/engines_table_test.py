@@ -20,6 +20,7 @@ def run(text, *arguments):
 def main():
     rows = [row("a", "fp32", batch=1), row("a", "fp32", check_sqnr_db=99.6, check_top1_agreement=1.0),
             row("a", "int8", check_sqnr_db=30.2, check_top1_agreement=0.9375, int8_mac_share=0.987),
+            {**row("a", "fp32", check_sqnr_db=84.2), "model": "n"}, {**row("a", "int8", outcome="crashed", reason="killed"), "model": "n"},
             row("b", "int8", outcome="refused", reason="no int8 here", verdict=None), row("b", "fp32", outcome="refused", reason="nor fp32"),
             row("c", "fp32", outcome="refused", reason="nor fp32")]
     with tempfile.TemporaryDirectory() as folder:
@@ -29,12 +30,11 @@ def main():
         assert done.returncode == 0, done.stderr
         lines = page.read_text().splitlines()
     assert lines[0] == "before" and lines[-1] == "after" and "old" not in lines, lines
-    assert "| model | precision | a | b | c |" in lines, lines
-    assert "| m | fp32 | 100, 100 | refused (1) | refused (1) |" in lines, lines
-    assert "| m | int8 | 30, 94, 99 | refused (2) | not tried |" in lines, lines
-    assert "1. nor fp32" in lines and "2. no int8 here" in lines, lines
-    same = run(json.dumps([row(engine, "fp32", check_sqnr_db=level, check_top1_agreement=1.0) for engine, level in (("a", 90.2), ("b", 101.7))]))
-    assert "fp32: all engines ran all models, at 90 dB to 102 dB" in same.stdout and "| m | fp32" not in same.stdout, same.stdout
+    assert "| engine | fp32 | int8 |" in lines, lines
+    assert "| a | 2 of 2, 84 to 100 dB, top-1 100 % | 1 of 2, 30 dB, top-1 94 %, INT8 99 %; n crashed (1) |" in lines, lines
+    assert "| b | refused (2) | refused (3) |" in lines, lines
+    assert "| c | refused (2) | not tried |" in lines, lines
+    assert "1. killed" in lines and "2. nor fp32" in lines and "3. no int8 here" in lines, lines
     wrong = run("no json")
     assert wrong.returncode != 0 and "engines_table:" in wrong.stderr and len(wrong.stderr.strip().splitlines()) == 1, wrong.stderr
     print("engines_table: good")

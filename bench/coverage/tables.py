@@ -109,7 +109,7 @@ class Files:
 
 def chosen(table, selection):
     """The rows of a table that a block's selection names, with the columns that it names."""
-    wanted = dict(re.findall(r"(?m)^(columns|rows): *(.+?) *$", selection))
+    wanted = {key: " ".join(names.split()) for key, names in re.findall(r"(?ms)^(columns|rows):(.*?)(?=^(?:columns|rows):|\Z)", selection)}
     titles = table.rows[0]
     columns = [title.strip() for title in wanted["columns"].split(";")] if "columns" in wanted else titles
     for title in columns:

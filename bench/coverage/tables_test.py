@@ -21,7 +21,8 @@ Second
 """
 PAGE = """# Page
 <!-- coverage part 1
-columns: series; covers less, %; half-width, % (2)
+columns: series; covers less, %;
+half-width, % (2)
 rows: red -->
 old
 <!-- end of coverage -->

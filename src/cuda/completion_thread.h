@@ -28,6 +28,7 @@ class QueryEvents {
     last
   };  // before the copies to the device, after them, after the work, after the copies back
   void record(Stage stage, StreamHandle stream) const { events_[stage].record(stream); }
+  EventHandle at(Stage stage) const { return events_[stage].get(); }
   // One more event, that the caller records within the work by its handle, also inside of a CUDA graph; its time becomes a mark.
   EventHandle add_part(MarkId id) { return parts_.emplace_back(id, Event()).second.get(); }
 

@@ -70,6 +70,7 @@ class GpuSession final : public Session {
     const Nanoseconds begin = load.clock->now();
     for (int slot = 0; slot < load.slots; ++slot)
       slots_.push_back(std::make_unique<GpuSlot>(network_, model.graph(), cuda::sample_place(load), options.cuda_graph));
+    set_order(options.overlap, *load.clock);
     load_parts_ = network_.load_parts();
     load_parts_["graph"] = load.clock->now() - begin;
     in_flight_.emplace(context_, *load.clock, completion_);
@@ -89,7 +90,7 @@ class GpuSession final : public Session {
     GpuSlot& slot = *slots_.at(static_cast<size_t>(index));
     in_flight_->enqueue(slot.events(), tag, [&] {
       context_.use();
-      slot.launch(samples_, samples);
+      slot.launch(samples_, samples, order_);
     });
   }
   void drain() override { in_flight_->drain(); }
@@ -118,6 +119,17 @@ class GpuSession final : public Session {
   }
 
  private:
+  void set_order(Overlap overlap, const Clock& clock) {
+    if (slots_.size() < 2 || overlap == Overlap::always) return;
+    for (const auto& [batch, program] : network_.programs()) {
+      const auto slot = [&, &work = program](size_t index) {
+        GpuSlot* of = slots_[index].get();
+        return ComputeOrder::Slot{[of, &work] { of->run(work); }, [of] { of->wait(); }};
+      };
+      if (overlap == Overlap::never || !ComputeOrder::gains_beside(slot(0), slot(1), clock)) order_.take_turns(batch);
+    }
+  }
+
   Completion completion_;
   cuda::DeviceContext context_;
   cuda::DeviceFacts facts_;
@@ -127,6 +139,7 @@ class GpuSession final : public Session {
   cuda::Samples samples_;
   LoadParts load_parts_;
   std::vector<std::unique_ptr<GpuSlot>> slots_;
+  ComputeOrder order_;
   std::optional<cuda::CompletionThread> in_flight_;  // of what stands above: ends first
 };
 

@@ -158,6 +158,22 @@ TEST_F(GpuSessionTest, KernelsOfLayersBeginOneAfterTheOther) {
   EXPECT_EQ(early, 0);
 }
 
+TEST_F(GpuSessionTest, BatchesThatMayNotOverlapWaitForTheOneBefore) {
+  options_.slots = 2;
+  for (const auto& [overlap, waits] : std::map<std::string, int>{{"off", 2}, {"on", 0}}) {
+    options_.options["overlap"] = overlap;
+    const auto session = load();
+    const Samples samples(6, false);
+    session->stage(samples.views);
+    const int before = fake_.calls("cuStreamWaitEvent");
+    for (const int slot : {0, 1, 0}) {
+      session->enqueue(slot, std::vector<uint32_t>{4, 1, 5}, 1);
+      session->drain();
+    }
+    EXPECT_EQ(fake_.calls("cuStreamWaitEvent") - before, waits) << overlap << ": the first has none before it";
+  }
+}
+
 TEST_F(GpuSessionTest, ItsVersionIsToldOnceItIsLoaded) {
   NativeBackend backend;
   EXPECT_THAT(backend.version(), HasSubstr("oneDNN"));

@@ -44,16 +44,22 @@ void GpuSlot::record_graphs() {
 }
 
 // What was queued before something failed may still read the slot's buffers.
-void GpuSlot::launch(const cuda::Samples& staged, std::span<const uint32_t> samples) {
+void GpuSlot::launch(const cuda::Samples& staged, std::span<const uint32_t> samples, ComputeOrder& order) {
   try {
-    queue(staged, samples);
+    queue(staged, samples, order);
   } catch (const Error&) {
     static_cast<void>(cuda::driver().cuStreamSynchronize(stream_.get()));
     throw;
   }
 }
 
-void GpuSlot::queue(const cuda::Samples& staged, std::span<const uint32_t> samples) {
+void GpuSlot::run(const gpu::Program& program) {
+  const auto graph = graphs_.find(program.batch);
+  if (graph != graphs_.end()) return graph->second.launch(stream_);
+  instance_.run(program, stream_);
+}
+
+void GpuSlot::queue(const cuda::Samples& staged, std::span<const uint32_t> samples, ComputeOrder& order) {
   const auto count = static_cast<int64_t>(samples.size());
   const gpu::Program* program = samples.empty() ? nullptr : network_.program_for(count);
   if (program == nullptr) throw Error(ErrorKind::input, fmt::format("native: {} samples, and no batch that large was loaded", count));
@@ -65,13 +71,10 @@ void GpuSlot::queue(const cuda::Samples& staged, std::span<const uint32_t> sampl
   events_.record(QueryEvents::first, stream_.get());
   staged.launch(chosen_, inputs_, space_, stream_.get());
   events_.record(QueryEvents::copied, stream_.get());
-  const auto graph = graphs_.find(program->batch);
-  if (graph != graphs_.end()) {
-    graph->second.launch(stream_);
-  } else {
-    instance_.run(*program, stream_);
-  }
+  order.begin(program->batch, stream_);
+  run(*program);
   events_.record(QueryEvents::computed, stream_.get());
+  order.queued(events_.at(QueryEvents::computed));
   return_outputs(*program, count);
   events_.record(QueryEvents::last, stream_.get());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/common/port.h"
+#include "backends/native/compute_order.h"
 #include "cuda/completion_thread.h"
 #include "cuda/samples.h"
 #include "engine/gpu/instance.h"
@@ -19,7 +20,9 @@ class GpuSlot {
   GpuSlot(gpu::Network& network, const Graph& graph, cuda::SamplePlace place, bool graphs);
 
   // Queues a query. Throws Error{input} where no program takes as many samples.
-  void launch(const cuda::Samples& staged, std::span<const uint32_t> samples);
+  void launch(const cuda::Samples& staged, std::span<const uint32_t> samples, ComputeOrder& order);
+  void run(const gpu::Program& program);  // queues the program alone, on whatever its inputs hold
+  void wait() const { stream_.synchronize(); }
   cuda::QueryEvents& events() { return events_; }
   std::span<const TensorView> outputs() const { return views_; }
   // What a query reads of samples that lie at `from` one behind another, `each` bytes of input `input` a sample; nullopt: they themselves.
@@ -28,7 +31,7 @@ class GpuSlot {
   void run_layers(const LayerMark& mark);  // and waits
 
  private:
-  void queue(const cuda::Samples& staged, std::span<const uint32_t> samples);
+  void queue(const cuda::Samples& staged, std::span<const uint32_t> samples, ComputeOrder& order);
   void record_graphs();
   void return_outputs(const gpu::Program& program, int64_t samples);
 

@@ -12,6 +12,9 @@
 
 namespace deepgap {
 
+// Whether batches of several streams are computed beside each other.
+enum class Overlap : uint8_t { automatic, always, never };
+
 struct NativeOptions {
   bool plain = false, pin = true;
   int64_t part = 0;  // 0: the engine's choice
@@ -22,6 +25,7 @@ struct NativeOptions {
   gpu::Tuning tuning = gpu::Tuning::quick;
   bool libraries = true;
   bool cuda_graph = true;
+  Overlap overlap = Overlap::automatic;
   bool hopper_attention = true;
   // Of task generate.
   SamplingSettings sampling;

@@ -89,6 +89,7 @@ class Supervisor::Duel {
   DuelTurns turns_;
   Nanoseconds began_ = 0, ended_ = 0;  // the first turn, and the last whole round
   double turned_s_ = 0;                // all turns on their workers' clocks
+  double kept_s_ = 0;                  // those of rounds that count
   std::string failed_;                 // who failed last, and how: where that left no duel, it is why
   std::string ending_;                 // of those that are not told apart
   bool interrupted_ = false, budget_spent_ = false;
@@ -148,7 +149,7 @@ void Supervisor::Duel::take_turns() {
     if (!take_round(-1)) return;
   }
   const auto settled = [&] {
-    if (spent() < jobs_.front().stopping.duration.value_or(0)) return false;
+    if (kept_s_ * 1e9 < static_cast<double>(jobs_.front().stopping.duration.value_or(0))) return false;
     for (size_t i = 1; i < jobs_.size(); ++i) {
       if (takes_part(i) && !score_.settled(i)) return false;
     }
@@ -174,6 +175,7 @@ bool Supervisor::Duel::take_round(int64_t pair) {
   }
   ended_ = began_ + spent();
   if (pair < 0) return true;
+  kept_s_ += seconds;
   score_.add_round(items_per_s, seconds);
   tell(jobs_.size() - 1);
   return true;

@@ -131,7 +131,7 @@ TEST_F(DuelTest, TwiceTheSpeedIsKnownWithinSeconds) {
 
 TEST_F(DuelTest, AShortestDurationMakesTheIntervalNarrow) {
   auto long_one = jobs(2);
-  for (Job& job : long_one) job.stopping.duration = 101 * s;  // with the two rounds to get going
+  for (Job& job : long_one) job.stopping.duration = 100 * s;
   const auto records = duel(std::move(long_one), {contender({}), contender({.items_per_s = 107})});
   EXPECT_EQ(records[0].verdict, Verdict::valid) << records[0].reason;
   EXPECT_EQ(records[1].verdict, Verdict::valid) << records[1].reason;

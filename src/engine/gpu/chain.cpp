@@ -1,5 +1,6 @@
 #include "engine/gpu/chain.h"
 
+#include "base/rounding.h"
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/inverted_residual.h"
 #include "engine/gpu/kernel_text.h"
@@ -14,8 +15,6 @@ namespace {
 
 constexpr int rows = 64, group_bytes = 64;  // of a tile; of a group's columns, as kernels/chain.cuh has them
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 int bytes_of(Element element) { return static_cast<int>(byte_size(element)); }
 
 bool is_pointwise(const Convolution& p) {

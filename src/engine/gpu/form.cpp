@@ -1,5 +1,6 @@
 #include "engine/gpu/form.h"
 
+#include "base/rounding.h"
 #include "model/eval/half.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 int64_t padded(int64_t size, Element element) {
   const int64_t step = vector_bytes / static_cast<int64_t>(byte_size(element));
-  return (size + step - 1) / step * step;
+  return round_up(size, step);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "engine/gpu/generated.h"
+#include "base/rounding.h"
 #include "engine/gpu/kernel_file.h"
 
 #include <fmt/format.h>
@@ -122,7 +123,7 @@ Launch launch_over(const std::string& entry, std::string source, int64_t count, 
   launch.entry = entry;
   launch.source = std::move(source);
   launch.block = {threads, 1, 1};
-  launch.grid = {static_cast<unsigned>(std::clamp<int64_t>((count + threads - 1) / threads, 1, most_blocks)), 1, 1};
+  launch.grid = {static_cast<unsigned>(std::clamp<int64_t>(divide_up(count, threads), 1, most_blocks)), 1, 1};
   launch.overlaps_previous = true;
   for (size_t i = 0; i < buffers; ++i) launch.arguments.emplace_back(BufferArgument{static_cast<int>(i)});
   return launch;

@@ -2,6 +2,7 @@
 // at a time; a team multiplies its queries with a tile (wgmma), keeps a softmax that is corrected as larger scores come, and multiplies the
 // weights, out of its registers, with the tile's values while the next tile's scores are begun. Where a block has room for two heads it
 // takes one after the other, and the next one is brought meanwhile.
+#include "base/rounding.h"
 #include "engine/gpu/attention.h"
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
@@ -27,8 +28,6 @@ struct Tiles {
   size_t buffer_bytes() const { return query_bytes() + static_cast<size_t>(stages) * 2 * tile_bytes(); }
   size_t shared_bytes() const { return 1024 + static_cast<size_t>(buffers) * (buffer_bytes() + barrier_bytes()); }
 };
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Tiles of equal size but for the last one; all of a head's where there is room, so that nobody waits for a place.
 Tiles tiles_of(const Attention& a, const Chip& chip) {

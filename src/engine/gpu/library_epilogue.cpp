@@ -1,5 +1,6 @@
 #include "engine/gpu/library_epilogue.h"
 
+#include "base/rounding.h"
 #include "engine/gpu/form.h"
 #include "engine/gpu/kernel_text.h"
 
@@ -14,8 +15,6 @@ constexpr size_t most_sums = size_t{128} << 20;
 constexpr size_t workspace_alignment = 256;
 
 bool is_relu(const EpilogueStep& step) { return step.kind == EpilogueStep::Kind::clamp && step.low == 0 && step.high == INFINITY; }
-
-size_t rounded_up(size_t bytes) { return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment; }
 
 size_t sum_bytes(const Convolution& problem) { return static_cast<size_t>(pixels_of(problem) * problem.out_pitch) * sizeof(float); }
 
@@ -58,7 +57,7 @@ bool ends_in_relu(const Epilogue& epilogue) { return !epilogue.steps.empty() && 
 
 SumsPlace place_of_sums(const Convolution& problem, bool is_whole) {
   const bool in_place = is_whole || byte_size(problem.epilogue.target) == sizeof(float);
-  return in_place ? SumsPlace{role_target, 0} : SumsPlace{role_workspace, rounded_up(sum_bytes(problem))};
+  return in_place ? SumsPlace{role_target, 0} : SumsPlace{role_workspace, round_up(sum_bytes(problem), workspace_alignment)};
 }
 
 bool sums_fit(const Convolution& problem, bool is_whole) { return is_whole || sum_bytes(problem) <= most_sums; }

@@ -1,4 +1,5 @@
 // Concat: a thread brings 16 bytes where all operands lie so that it can, else one element.
+#include "base/rounding.h"
 #include "engine/gpu/generated.h"
 #include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
@@ -19,19 +20,17 @@ struct Joined {
   size_t axis = 0;
 };
 
-int64_t rounded_up(int64_t size, int64_t step) { return (size + step - 1) / step * step; }
-
 // Whether each vector of the result is one of one operand; what is behind an operand's last element may be its padding.
 bool by_vectors(const Joined& joined) {
   const Operand& out = joined.out;
   if (out.shape.empty()) return false;
   const int64_t lanes = vector_bytes / static_cast<int64_t>(byte_size(out.form.element));
   const size_t inner = innermost(out.shape, out.form);
-  if (rounded_up(out.shape[inner], lanes) != out.form.pitch || elements_of(out.shape, out.form) / lanes >= (int64_t{1} << 31)) return false;
+  if (round_up(out.shape[inner], lanes) != out.form.pitch || elements_of(out.shape, out.form) / lanes >= (int64_t{1} << 31)) return false;
   int64_t begin = 0;
   for (const Operand& in : joined.in) {
     const bool alike = in.form.element == out.form.element && innermost(in.shape, in.form) == inner;
-    if (!alike || in.form.pitch % lanes != 0 || rounded_up(in.shape[inner], lanes) > in.form.pitch) return false;
+    if (!alike || in.form.pitch % lanes != 0 || round_up(in.shape[inner], lanes) > in.form.pitch) return false;
     if (joined.axis == inner && begin % lanes != 0) return false;
     begin += in.shape[joined.axis];
   }

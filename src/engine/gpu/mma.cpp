@@ -1,7 +1,8 @@
 // Convolutions on the tensor cores of sm_80 and later by mma.sync, and true float32 ones by plain multiplications in the same frame:
-// mma_text.cpp has the kernel. Here: how problems are cut into tiles, which tiles are offered, and how weights are packed.
+// kernels/mma.cuh is the kernel. Here: how problems are cut into tiles, which tiles are offered, and how weights are packed.
 #include "engine/gpu/mma.h"
 
+#include "base/rounding.h"
 #include "engine/gpu/kernel_text.h"
 
 #include <fmt/format.h>
@@ -16,8 +17,6 @@ namespace {
 constexpr int64_t chunk_bytes = 16;
 constexpr size_t most_variants = 16;
 constexpr int64_t widest_border = 16;  // places of the kernel, where some lie outside: bits of half a word
-
-int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 // How many groups are taken together: until a joined one begins and ends at whole chunks and has channels enough for a tile.
 int64_t joined(const Convolution& p) {
@@ -35,10 +34,10 @@ MmaSplit split_of(const Convolution& p, const MmaTile& tile) {
   s.groups = p.groups / together;
   s.in = p.in_channels / s.groups;
   s.out = p.out_channels / s.groups;
-  s.place_chunks = up(s.in * static_cast<int64_t>(byte_size(p.source)), chunk_bytes);
-  s.steps = up(p.kernel_h * p.kernel_w * s.place_chunks, tile.row_bytes / chunk_bytes);
-  s.tiles_m = up(p.batch * p.out_h * p.out_w, tile.m);
-  s.tiles_n = up(s.groups == 1 ? p.out_pitch : s.out, tile.n);
+  s.place_chunks = divide_up(s.in * static_cast<int64_t>(byte_size(p.source)), chunk_bytes);
+  s.steps = divide_up(p.kernel_h * p.kernel_w * s.place_chunks, tile.row_bytes / chunk_bytes);
+  s.tiles_m = divide_up(p.batch * p.out_h * p.out_w, tile.m);
+  s.tiles_n = divide_up(s.groups == 1 ? p.out_pitch : s.out, tile.n);
   const auto whole = static_cast<int>(chunk_bytes / static_cast<int64_t>(byte_size(p.epilogue.target)));
   s.vector = tile.staged() ? 4 : std::min(whole, tile.n / tile.warps_n / 4);
   return s;
@@ -135,7 +134,7 @@ std::vector<MmaTile> tiles_for(const Convolution& p, const Chip& chip) {
           MmaTile tile{shape.m, shape.n, row_bytes, stages, shape.warps_m, shape.warps_n, shape.warps_k, split};
           const MmaSplit s = split_of(p, tile);
           // No more stages than there are steps, and two only where that is all.
-          const int64_t steps = up(s.steps, split);
+          const int64_t steps = divide_up(s.steps, split);
           if (stages > std::max<int64_t>(2, steps + 1) || (stages == 2 && steps > 1)) continue;
           if (fits(p, tile, s, chip)) rated.push_back({clocks(p, tile, s, chip), tile});
         }
@@ -147,7 +146,7 @@ std::vector<MmaTile> tiles_for(const Convolution& p, const Chip& chip) {
   return best_of(std::move(rated));
 }
 
-// The channel, of its warp's, that row `row` of the packed weights holds: see ConvolutionVariant::pack. In mma_text.cpp, column_of.
+// The channel, of its warp's, that row `row` of the packed weights holds: see ConvolutionVariant::pack. In the kernels, column_of.
 int channel_of(const MmaTile& tile, int vector, bool floats, int row) {
   if (tile.staged()) return row;
   const int warp_n = tile.n / tile.warps_n, in_warp = row % warp_n;

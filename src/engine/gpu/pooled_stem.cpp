@@ -1,4 +1,5 @@
 // A network's first convolution with the max-pool behind it (Convolution::pool) as one kernel: kernels/pooled_stem.cuh says how.
+#include "base/rounding.h"
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/stem.h"
@@ -33,8 +34,6 @@ struct PooledStemPlan {
 
   int registers() const { return std::min(248, 65536 / (tile.teams * tile.blocks * 128) / 8 * 8); }
 };
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int shift_of(const Convolution& problem) { return static_cast<int>(problem.pad_left % 2); }
 
@@ -81,7 +80,7 @@ std::string text_of(const Convolution& problem, const PooledStemPlan& plan) {
       plan.weight_bytes, run_of(problem, plan.columns));
   text += fmt::format("static const int pool_h = {}, pool_w = {}, pool_top = {}, pool_left = {};\n", pool.out_h, pool.out_w, pool.pad_top,
                       pool.pad_left);
-  return text + product_text(problem, plan.columns) + tile_epilogue_text() + std::string(kernel_file("pooled_stem"));
+  return text + product_text(problem, plan.columns) + tile_epilogue_text() + kernel_file("stem_source") + kernel_file("pooled_stem");
 }
 
 // By step of 32 bytes (row of the kernel, part of its run), column, byte. A thread's two words of a step are neighbours in the run, and

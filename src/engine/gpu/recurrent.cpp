@@ -1,4 +1,5 @@
 #include "engine/gpu/recurrent.h"
+#include "base/rounding.h"
 #include "engine/gpu/kernel_file.h"
 
 #include <fmt/format.h>
@@ -9,8 +10,6 @@ namespace deepgap::gpu {
 namespace {
 
 constexpr int64_t most_threads = 512, most_slices = 4, most_sequences = 4, shared_limit = 48 << 10;
-
-int64_t rounded_up(int64_t size, int64_t step) { return (size + step - 1) / step * step; }
 
 // How a block is divided.
 struct Division {
@@ -30,8 +29,8 @@ int64_t shared_bytes(const RecurrentKernel& kernel, const Division& d, int64_t l
 std::optional<Division> division_of(const RecurrentKernel& kernel) {
   const int64_t lanes = recurrent_lanes(kernel.weights.form.element);
   Division d;
-  d.blocks = (kernel.hidden + lanes - 1) / lanes;
-  d.units = std::min(rounded_up(kernel.hidden, 32), most_threads);
+  d.blocks = divide_up(kernel.hidden, lanes);
+  d.units = std::min(round_up(kernel.hidden, 32), most_threads);
   d.slices = std::clamp(most_threads / d.units, int64_t{1}, std::min(most_slices, d.blocks));
   for (d.sequences = std::min(most_sequences, kernel.batch); d.sequences > 0; --d.sequences)
     if (shared_bytes(kernel, d, lanes) <= shared_limit) return d;
@@ -214,7 +213,7 @@ std::string constants_text(const RecurrentKernel& kernel, const Division& d) {
   constant("LANES", lanes);
   constant("STATE", d.blocks * lanes);
   constant("UNITS", d.units);
-  constant("ALL_UNITS", rounded_up(kernel.hidden, d.units));
+  constant("ALL_UNITS", round_up(kernel.hidden, d.units));
   constant("SLICES", d.slices);
   constant("SEQUENCES", d.sequences);
   constant("THREADS", d.units * d.slices);
@@ -255,7 +254,7 @@ int64_t recurrent_lanes(Element element) { return vector_bytes / static_cast<int
 
 Shape packed_recurrence(const RecurrentKernel& kernel, Element element) {
   const int64_t lanes = recurrent_lanes(element);
-  return {kernel.directions, (kernel.hidden + lanes - 1) / lanes, kernel.gates() * kernel.hidden, lanes};
+  return {kernel.directions, divide_up(kernel.hidden, lanes), kernel.gates() * kernel.hidden, lanes};
 }
 
 std::vector<Operand> operands_read(const RecurrentKernel& kernel) {
@@ -276,8 +275,7 @@ std::optional<Launch> recurrent_kernel(Lowering& lowering, const std::string& st
   text += step_text(kernel) + "    __syncthreads();\n  }\n" + last_text(kernel) + "}\n";
   const size_t buffers = operands_read(kernel).size() + operands_written(kernel).size();
   Launch launch = launch_over(entry, std::move(text), 1, buffers, threads);
-  launch.grid = {static_cast<unsigned>((kernel.batch + division->sequences - 1) / division->sequences),
-                 static_cast<unsigned>(kernel.directions), 1};
+  launch.grid = {static_cast<unsigned>(divide_up(kernel.batch, division->sequences)), static_cast<unsigned>(kernel.directions), 1};
   return launch;
 }
 

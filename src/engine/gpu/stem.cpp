@@ -3,6 +3,7 @@
 // kernel covers is one run of bytes there (padded to 32), so threads read wgmma's first operand with plain loads at a stride.
 #include "engine/gpu/stem.h"
 
+#include "base/rounding.h"
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/tile_epilogue.h"
@@ -14,8 +15,6 @@
 
 namespace deepgap::gpu {
 namespace {
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct StemPlan {
   int rows = 4;    // of the output, of a tile
@@ -60,7 +59,7 @@ std::string text_of(const Convolution& problem, const StemPlan& plan) {
       plan.rows, plan.teams, plan.blocks, plan.columns, plan.pixel_bytes, plan.run_steps, plan.steps, plan.piece, plan.origin,
       plan.row_bytes, plan.source_rows, plan.source_bytes, plan.weight_bytes, run_of(problem, plan.columns), (plan.columns + 127) / 128,
       std::min(plan.steps, 7));
-  return text + product_text(problem, plan.columns) + tile_epilogue_text() + kernel_file("stem");
+  return text + product_text(problem, plan.columns) + tile_epilogue_text() + kernel_file("stem_source") + kernel_file("stem");
 }
 
 // By step of 32 bytes (row of the kernel, part of its run), column, byte.

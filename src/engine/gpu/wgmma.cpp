@@ -1,5 +1,6 @@
 #include "engine/gpu/wgmma.h"
 
+#include "base/rounding.h"
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/tile_epilogue.h"
@@ -13,8 +14,6 @@
 
 namespace deepgap::gpu {
 namespace {
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool is_matrix(const Convolution& problem) {
   return problem.kernel_h == 1 && problem.kernel_w == 1 && problem.stride_h == 1 && problem.stride_w == 1 && !reads_outside(problem) &&

@@ -1,5 +1,6 @@
 #include "engine/gpu/window.h"
 
+#include "base/rounding.h"
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/tile_cost.h"
@@ -11,8 +12,6 @@
 
 namespace deepgap::gpu {
 namespace {
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool is_done_by_family(const Convolution& problem, const Chip& chip) {
   if (chip.architecture != 90 || problem.groups != 1 || problem.compute == ComputeType::f32 || problem.batch < 1) return false;

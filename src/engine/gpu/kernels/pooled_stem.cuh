@@ -11,30 +11,17 @@
 //
 // Sums are compared before the epilogue, which never makes the larger of two numbers the smaller one.
 //
-// Text before this: the preludes, the epilogue, the shape, tile_epilogue_text, and the constants that pooled_stem.cpp writes.
-static const int piece_bytes = piece * pixel_bytes, row_pieces = row_bytes / piece_bytes;
+// Text before this: the preludes, the epilogue, the shape, tile_epilogue.cuh, the constants that pooled_stem.cpp writes, and
+// stem_source.cuh.
 static const int source_at = weight_bytes, tables_at = source_at + 2 * source_bytes, barrier_at = tables_at + columns * 8;
 static const int tile_rows = teams * rows;
 static const int row_tiles = (pool_h + tile_rows - 1) / tile_rows, tiles = batch * row_tiles;
 static const int warp_columns = 15, team_columns = 4 * warp_columns;
-static const unsigned outside = (source_zero & 255) * 0x01010101u;
 
 // The convolution's row with which the tile's windows begin.
 __device__ __forceinline__ int first_row(int tile) { return tile % row_tiles * tile_rows * 2 - pool_top; }
 
-// The rows of the picture under a tile, what lies outside of it as well.
-__device__ __forceinline__ void fetch(unsigned to, const unsigned char* source, int tile) {
-  const int image = tile / row_tiles, top = first_row(tile) * stride_h - pad_top;
-  for (int i = threadIdx.x; i < source_rows * row_pieces; i += teams * 128) {
-    const int row = i / row_pieces, x = i % row_pieces * piece - origin, y = top + row;
-    const unsigned place = to + row * row_bytes + i % row_pieces * piece_bytes;
-    if ((unsigned)y < (unsigned)in_h && (unsigned)x < (unsigned)in_w)
-      copy_piece<piece_bytes>(place, source + (((long long)image * in_h + y) * in_w + x) * (in_pitch * Source::bytes));
-    else
-#pragma unroll
-      for (int b = 0; b < piece_bytes; b += 4) store_word(place + b, outside);
-  }
-}
+__device__ __forceinline__ int top_of(int tile) { return first_row(tile) * stride_h - pad_top; }
 
 // Where a thread's part of the runs of two columns of the convolution begins, in a row of the picture: for each half.
 struct Runs {
@@ -186,12 +173,13 @@ pooled_stem(const unsigned char* source, const unsigned char* __restrict__ weigh
   }
   wait_for_previous();
   int tile = blockIdx.x, buffer = 0;
-  if (tile < tiles) fetch(base + source_at, source, tile);
+  if (tile < tiles) fetch(base + source_at, source, tile / row_tiles, top_of(tile));
   commit_copies();
   __syncthreads();
   wait_for(base + barrier_at, 0);
   for (; tile < tiles; tile += gridDim.x, buffer ^= 1) {
-    if (tile + (int)gridDim.x < tiles) fetch(base + source_at + (buffer ^ 1) * source_bytes, source, tile + gridDim.x);
+    const int coming = tile + gridDim.x;
+    if (coming < tiles) fetch(base + source_at + (buffer ^ 1) * source_bytes, source, coming / row_tiles, top_of(coming));
     commit_copies();
     wait_for_copies<1>();
     __syncthreads();

@@ -1,25 +1,10 @@
 // The first convolution of a network, over few channels: stem.cpp says how. Text before this: the preludes, the epilogue, the shape,
-// tile_epilogue.cuh, and the constants that stem.cpp writes.
-static const int piece_bytes = piece * pixel_bytes;
-static const int row_pieces = row_bytes / piece_bytes;
+// tile_epilogue.cuh, the constants that stem.cpp writes, and stem_source.cuh.
 static const int source_at = weight_bytes, tables_at = source_at + 2 * source_bytes, barrier_at = tables_at + teams * columns * 8;
 static const int row_tiles = (out_h + rows - 1) / rows, tiles = batch * row_tiles;
 static const int tile_pixels = rows * out_w, tile_blocks = (tile_pixels + 63) / 64;
-static const unsigned outside = (source_zero & 255) * 0x01010101u;
 
-// The rows of the picture under a tile, what lies outside of it as well.
-__device__ __forceinline__ void fetch(unsigned to, const unsigned char* source, int tile) {
-  const int image = tile / row_tiles, top = tile % row_tiles * rows * stride_h - pad_top;
-  for (int i = threadIdx.x; i < source_rows * row_pieces; i += teams * 128) {
-    const int row = i / row_pieces, x = i % row_pieces * piece - origin, y = top + row;
-    const unsigned place = to + row * row_bytes + i % row_pieces * piece_bytes;
-    if ((unsigned)y < (unsigned)in_h && (unsigned)x < (unsigned)in_w)
-      copy_piece<piece_bytes>(place, source + (((long long)image * in_h + y) * in_w + x) * (in_pitch * Source::bytes));
-    else
-#pragma unroll
-      for (int b = 0; b < piece_bytes; b += 4) store_word(place + b, outside);
-  }
-}
+__device__ __forceinline__ int top_of(int tile) { return tile % row_tiles * rows * stride_h - pad_top; }
 // Where the run of pixel `pixel` of the tile begins; pixels beyond the tile read the first one's.
 __device__ __forceinline__ unsigned run_at(unsigned from, int pixel) {
   if (pixel >= tile_pixels) pixel = 0;
@@ -92,13 +77,14 @@ extern "C" __global__ void __launch_bounds__(teams * 128, blocks)
   own.store(table);
   wait_for_previous();
   int tile = blockIdx.x, buffer = 0;
-  fetch(base + source_at, source, tile);
+  fetch(base + source_at, source, tile / row_tiles, top_of(tile));
   commit_copies();
   __syncthreads();
   wait_for(base + barrier_at, 0);
   Sum sums[columns / 2];
   for (; tile < tiles; tile += gridDim.x, buffer ^= 1) {
-    if (tile + gridDim.x < tiles) fetch(base + source_at + (buffer ^ 1) * source_bytes, source, tile + gridDim.x);
+    const int coming = tile + gridDim.x;
+    if (coming < tiles) fetch(base + source_at + (buffer ^ 1) * source_bytes, source, coming / row_tiles, top_of(coming));
     commit_copies();
     wait_for_copies<1>();
     __syncthreads();

@@ -1,5 +1,7 @@
 #include "kernels/occupancy.h"
 
+#include "base/rounding.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -46,8 +48,8 @@ std::optional<Occupancy> occupancy_of(const Kernel& kernel, int architecture, in
   const auto limits = limits_of(architecture);
   const int threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
   if (!limits || threads <= 0 || multiprocessors <= 0) return std::nullopt;
-  const int warps = (threads + warp - 1) / warp;
-  const int of_warp = (std::max(kernel.registers, 1) * warp + registers_together - 1) / registers_together * registers_together;
+  const int warps = divide_up(threads, warp);
+  const int of_warp = round_up(std::max(kernel.registers, 1) * warp, registers_together);
   const int64_t shared = kernel.shared_bytes + (architecture >= 80 ? reserved_shared : 0);
   const int by_threads = limits->threads / (warps * warp), by_registers = registers / of_warp / warps;
   const int64_t by_shared = shared == 0 ? limits->blocks : limits->shared_bytes / shared;

@@ -1,5 +1,6 @@
 #include "worker/accuracy.h"
 
+#include "base/rounding.h"
 #include "stats/proportion.h"
 #include "worker/classes.h"
 
@@ -36,7 +37,7 @@ class Answers {
 
   // False: interrupted.
   bool collect(int64_t in_flight, const std::function<void()>& beat, const std::atomic<bool>& interrupted) {
-    const size_t queries = (samples_.size() + batch_ - 1) / batch_;
+    const size_t queries = divide_up(samples_.size(), batch_);
     size_t sent = 0;
     while (finished() < queries && !failed_.load()) {
       while (sent < queries && sent - finished() < static_cast<size_t>(in_flight)) submit(sent++);

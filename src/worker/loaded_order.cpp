@@ -1,5 +1,6 @@
 #include "worker/loaded_order.h"
 
+#include "base/rounding.h"
 #include "base/text.h"
 #include "record/record_json.h"
 #include "scenario/end_to_end_target.h"
@@ -30,7 +31,7 @@ int64_t slots_of_a_session(const Point& point, const PointOptions& options, int6
   const auto sessions = static_cast<int64_t>(instance_loads(point, options.dispatch).size());
   if (options.end_to_end.on()) return options.streams;
   if (options.dispatch.max_batch.value_or(point.batch) > point.batch) return options.streams;
-  return std::max(options.streams, (in_flight + sessions - 1) / sessions);
+  return std::max(options.streams, divide_up(in_flight, sessions));
 }
 
 LoadOptions load_options(const WorkOrder& order, const Preparation& prepared, Clock& clock, Turns& turns) {

@@ -1,5 +1,6 @@
 #include "worker/train_options.h"
 
+#include "base/rounding.h"
 #include "base/text.h"
 #include "record/load_axis.h"
 #include "record/point_option.h"
@@ -140,7 +141,7 @@ int64_t train_samples(const Point& point) {
 }
 
 int64_t checked_batch(const Point& point, const TrainSettings& settings) {
-  const int64_t parts = settings.accumulation, wanted = (batch_to_check + parts - 1) / parts * parts;
+  const int64_t parts = settings.accumulation, wanted = round_up(batch_to_check, parts);
   return std::min(point.batch, wanted);
 }
 

@@ -2,6 +2,7 @@
 // TDPBF16PS reads them: [depth / 2][lane][2]. Depths are filled up to 32 with zeros.
 #include "engine/cpu/attention_amx.h"
 
+#include "base/rounding.h"
 #include "engine/cpu/attention_softmax.h"
 #include "engine/cpu/isa.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int64_t tile_rows = 16, tile_lanes = 32, depth_step = 32;
 
-int64_t padded(int64_t depth) { return (depth + depth_step - 1) / depth_step * depth_step; }
+int64_t padded(int64_t depth) { return round_up(depth, depth_step); }
 
 // What LDTILECFG reads: eight tiles of 16 rows and 64 bytes. Constant, since the intrinsic does not tell the compiler that it reads all.
 struct alignas(64) TileConfiguration {

@@ -1,5 +1,6 @@
 #include "engine/cpu/attention_kernel.h"
 
+#include "base/rounding.h"
 #include "engine/cpu/attention_products.h"
 #include "model/eval/half.h"
 
@@ -14,8 +15,7 @@ namespace {
 constexpr int64_t key_tiles_per_block = 16;  // scores of a block: at most 256 keys x 32 queries, 32 KiB
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-size_t float_bytes(int64_t count) { return static_cast<size_t>(ceil_div(count, 16) * 16) * sizeof(float); }
+size_t float_bytes(int64_t count) { return static_cast<size_t>(round_up(count, 16)) * sizeof(float); }
 
 const AttentionProducts& products_of(const AttentionCall& call) {
   return attention_products(call.query == DataType::bf16 && call.key == DataType::bf16 && call.value == DataType::bf16);
@@ -31,8 +31,8 @@ struct Layout {
   Layout(const Attention& shape, const AttentionProducts& products)
       : rows(products.rows()),
         lanes(products.lanes()),
-        key_tiles(ceil_div(shape.keys, rows)),
-        value_tiles(ceil_div(shape.columns, rows)),
+        key_tiles(divide_up(shape.keys, rows)),
+        value_tiles(divide_up(shape.columns, rows)),
         key_tile(products.left_bytes(shape.depth)),
         value_tile(products.left_bytes(shape.keys)) {
     const int64_t block = std::min(key_tiles, key_tiles_per_block) * rows;
@@ -168,7 +168,7 @@ size_t attention_scratch_bytes(const AttentionCall& call, int threads) {
 void run_attention(const AttentionCall& call, const AttentionBuffers& buffers, int threads) {
   const AttentionProducts& products = products_of(call);
   const Layout layout(call.shape, products);
-  const int64_t groups = ceil_div(call.shape.queries, layout.lanes), items = call.shape.batch * call.shape.heads * groups;
+  const int64_t groups = divide_up(call.shape.queries, layout.lanes), items = call.shape.batch * call.shape.heads * groups;
 #pragma omp parallel num_threads(threads)
   {
     const int64_t team = omp_get_num_threads(), member = omp_get_thread_num();

@@ -1,5 +1,6 @@
 #include "engine/cpu/executable.h"
 
+#include "base/rounding.h"
 #include "engine/plan/memory_plan.h"
 
 #include <deepgap/error.h>
@@ -15,7 +16,7 @@ namespace deepgap {
 void Arena::reserve(size_t bytes) {
   if (bytes <= bytes_) return;
   constexpr size_t large_page = size_t{2} << 20;
-  const size_t rounded = (bytes + large_page - 1) / large_page * large_page;
+  const size_t rounded = round_up(bytes, large_page);
   void* memory = ::operator new (rounded, std::align_val_t{large_page}, std::nothrow);
   if (memory == nullptr) throw Error(ErrorKind::out_of_memory, fmt::format("cannot allocate {} bytes for activations", rounded));
   madvise(memory, rounded, MADV_HUGEPAGE);  // fewer TLB misses where the kernel grants it

@@ -1,5 +1,6 @@
 #include "engine/cpu/integer_dense.h"
 
+#include "base/rounding.h"
 #include "engine/cpu/pieces.h"
 
 #include <fmt/core.h>
@@ -24,9 +25,6 @@ constexpr int64_t pairs_in_block = 320;
 
 // Before a thread's slab stands which inputs it holds.
 constexpr size_t slab_offset = 64;
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t multiple_of(int64_t a, int64_t b) { return ceil_of(a, b) * b; }
 
 #if defined(__x86_64__)
 template <bool is_signed>
@@ -102,10 +100,10 @@ void IntegerDense::cut_runs() {
   const int64_t whole = joined ? l.kernel[1] * l.depth : l.depth;
   slab_width_ = (l.target[1] - 1) * l.stride[1] + (l.kernel[1] - 1) * l.dilation[1] + 1;
   int64_t parts = 1;
-  for (int64_t more = ceil_of(whole, 2 * pairs_in_block); parts == 1 && whole / more >= pairs_in_block / 2; ++more)
+  for (int64_t more = divide_up(whole, 2 * pairs_in_block); parts == 1 && whole / more >= pairs_in_block / 2; ++more)
     if (whole % (2 * more) == 0) parts = more;
   run_ = whole / parts;
-  pairs_ = ceil_of(run_, 2);
+  pairs_ = divide_up(run_, 2);
   runs_ = l.terms() / run_;
   block_ = std::max<int64_t>(pairs_in_block / pairs_, 1);
   for (int64_t y = 0; y < l.kernel[0]; ++y)
@@ -124,27 +122,27 @@ void IntegerDense::cut() {
   // All panels of a piece write to the same lines of memory, one after the other: those should stay in the cache, too.
   const int64_t written = l.groups * l.outputs * l.epilogue.bytes_by_channel();
   const int64_t most = by_pixel_ ? slab_budget / (l.depth * 2 + written) : (slab_budget - halo_bytes) / (row_bytes + l.target[1] * written);
-  const int64_t least = by_pixel_ ? 8 * integer_tile_rows : ceil_of(8 * integer_tile_rows, l.target[1]);
+  const int64_t least = by_pixel_ ? 8 * integer_tile_rows : divide_up(8 * integer_tile_rows, l.target[1]);
   // Weights that no second-level cache holds should be read by few.
   const int64_t weights = l.terms() * l.outputs * static_cast<int64_t>(sizeof(int16_t));
-  const int64_t wanted = ceil_of(threads_ * (weights <= small_weights ? pieces_by_thread : 1), l.samples * l.groups);
-  stretch_ = ceil_of(all, stretches_of(all, least, wanted, ceil_of(all, std::max<int64_t>(most, 1))));
-  if (by_pixel_ && stretch_ < all) stretch_ = multiple_of(stretch_, integer_tile_rows);
-  stretches_ = ceil_of(all, stretch_);
+  const int64_t wanted = divide_up(threads_ * (weights <= small_weights ? pieces_by_thread : 1), l.samples * l.groups);
+  stretch_ = divide_up(all, stretches_of(all, least, wanted, divide_up(all, std::max<int64_t>(most, 1))));
+  if (by_pixel_ && stretch_ < all) stretch_ = round_up(stretch_, integer_tile_rows);
+  stretches_ = divide_up(all, stretch_);
 
-  panels_ = ceil_of(l.outputs, integer_tile_columns);
+  panels_ = divide_up(l.outputs, integer_tile_columns);
   const int64_t pixels = by_pixel_ ? stretch_ : stretch_ * l.target[1];
   const int64_t by_size = std::max<int64_t>(multiplications_in_piece / (pixels * l.terms() * integer_tile_columns), 1);
   // Each thread should have several pieces; four panels fill a line of memory, to which no two threads should write.
-  const int64_t by_count = std::max<int64_t>(panels_ / ceil_of(pieces_by_thread * threads_, l.samples * l.groups * stretches_), 4);
-  panel_groups_ = ceil_of(panels_, std::min({panels_, by_size, by_count}));
-  panels_in_piece_ = ceil_of(panels_, panel_groups_);
-  panel_groups_ = ceil_of(panels_, panels_in_piece_);
+  const int64_t by_count = std::max<int64_t>(panels_ / divide_up(pieces_by_thread * threads_, l.samples * l.groups * stretches_), 4);
+  panel_groups_ = divide_up(panels_, std::min({panels_, by_size, by_count}));
+  panels_in_piece_ = divide_up(panels_, panel_groups_);
+  panel_groups_ = divide_up(panels_, panels_in_piece_);
 
   const int64_t slab =
       by_pixel_ ? stretch_ * l.depth : ((stretch_ - 1) * l.stride[0] + (l.kernel[0] - 1) * l.dilation[0] + 1) * slab_width_ * l.depth;
-  sums_offset_ = slab_offset + static_cast<size_t>(multiple_of((slab + 2) * 2, 64));  // a run of odd length reads one more
-  const int64_t sums = runs_ > block_ ? multiple_of(pixels, integer_tile_rows) : integer_tile_rows;
+  sums_offset_ = slab_offset + static_cast<size_t>(round_up((slab + 2) * 2, 64));  // a run of odd length reads one more
+  const int64_t sums = runs_ > block_ ? round_up(pixels, integer_tile_rows) : integer_tile_rows;
   scratch_bytes_ = sums_offset_ + static_cast<size_t>(sums * integer_tile_columns) * sizeof(int32_t);
 }
 

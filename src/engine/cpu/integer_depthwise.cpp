@@ -1,5 +1,6 @@
 #include "engine/cpu/integer_depthwise.h"
 
+#include "base/rounding.h"
 #include "engine/cpu/pieces.h"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ bool IntegerDepthwise::can(const IntegerLayer& layer, const Tensor& weights) {
 IntegerDepthwise::IntegerDepthwise(IntegerLayer layer, int threads) : layer_(std::move(layer)), threads_(threads) {
   const IntegerLayer& l = layer_;
   layer_.epilogue.finish();
-  blocks_ = (l.groups + channels_in_block - 1) / channels_in_block;
+  blocks_ = divide_up(l.groups, channels_in_block);
   slab_width_ = (l.target[1] - 1) * l.stride[1] + (l.kernel[1] - 1) * l.dilation[1] + 1;
   for (int64_t y = 0; y < l.kernel[0]; ++y)
     for (int64_t x = 0; x < l.kernel[1]; ++x) offsets_.push_back((y * l.dilation[0] * slab_width_ + x * l.dilation[1]) * channels_in_block);

@@ -1,5 +1,6 @@
 #include "engine/cpu/integer_winograd.h"
 
+#include "base/rounding.h"
 #include "engine/cpu/pieces.h"
 
 #include <fmt/core.h>
@@ -17,8 +18,6 @@ namespace {
 constexpr int64_t transformed_budget = int64_t{300} << 10;
 constexpr int64_t most_side = 6;
 
-int64_t ceil_of_ratio(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Rows of the map of kernels, scaled to integers.
 constexpr int kernel_map_2[4][3] = {{1, 0, 0}, {1, 1, 1}, {1, -1, 1}, {0, 0, 1}};
 constexpr int kernel_map_4[6][3] = {{1, 0, 0}, {-1, -1, -1}, {-1, 1, -1}, {1, 2, 4}, {1, -2, 4}, {0, 0, 1}};
@@ -34,8 +33,8 @@ int64_t tiles_at_once(int64_t positions, int64_t depth, int64_t all) {
 // weights from memory; the maps were counted in instructions.
 int64_t winograd_cost(const IntegerLayer& l, int64_t tile) {
   const int64_t positions = (tile + 2) * (tile + 2), per_input = tile == 4 ? 110 : 36, per_output = tile == 4 ? 260 : 70;
-  const int64_t tiles = l.samples * ceil_of_ratio(l.target[0], tile) * ceil_of_ratio(l.target[1], tile);
-  const int64_t passes = ceil_of_ratio(tiles, tiles_at_once(positions, l.depth, tiles));
+  const int64_t tiles = l.samples * divide_up(l.target[0], tile) * divide_up(l.target[1], tile);
+  const int64_t passes = divide_up(tiles, tiles_at_once(positions, l.depth, tiles));
   const int64_t products = tiles * positions * l.depth * l.outputs, weights = passes * positions * l.depth * l.outputs * 12;
   return std::max(products, weights) + tiles * (l.depth * per_input + l.outputs * per_output);
 }
@@ -177,16 +176,16 @@ int64_t IntegerWinograd::choose(const IntegerLayer& l, const Tensor& weights, in
 
 IntegerWinograd::IntegerWinograd(IntegerLayer layer, int64_t tile, int threads) : layer_(std::move(layer)), tile_(tile), threads_(threads) {
   layer_.epilogue.finish();
-  down_ = ceil_of_ratio(layer_.target[0], tile_);
-  across_ = ceil_of_ratio(layer_.target[1], tile_);
+  down_ = divide_up(layer_.target[0], tile_);
+  across_ = divide_up(layer_.target[1], tile_);
   tiles_ = layer_.samples * down_ * across_;
-  const int64_t needed = ceil_of_ratio(tiles_, tiles_at_once(positions(), line(), tiles_));
-  stretch_ = ceil_of_ratio(tiles_, stretches_of(tiles_, 4 * integer_tile_rows, 4 * threads_, needed));
-  stretches_ = ceil_of_ratio(tiles_, stretch_);
-  panels_ = ceil_of_ratio(layer_.outputs, integer_tile_columns);
-  const int64_t wanted = ceil_of_ratio(int64_t{4} * threads_, stretches_);
+  const int64_t needed = divide_up(tiles_, tiles_at_once(positions(), line(), tiles_));
+  stretch_ = divide_up(tiles_, stretches_of(tiles_, 4 * integer_tile_rows, 4 * threads_, needed));
+  stretches_ = divide_up(tiles_, stretch_);
+  panels_ = divide_up(layer_.outputs, integer_tile_columns);
+  const int64_t wanted = divide_up(int64_t{4} * threads_, stretches_);
   panels_in_piece_ = std::max<int64_t>(panels_ / wanted, std::min<int64_t>(panels_, 4));
-  panel_groups_ = ceil_of_ratio(panels_, panels_in_piece_);
+  panel_groups_ = divide_up(panels_, panels_in_piece_);
   inputs_offset_ = 64;  // before them stands which inputs they are
   products_offset_ = inputs_offset_ + static_cast<size_t>(positions() * stretch_ * line()) * sizeof(int16_t);
   scratch_bytes_ = products_offset_ + static_cast<size_t>(positions() * stretch_ * integer_tile_columns) * sizeof(int32_t);

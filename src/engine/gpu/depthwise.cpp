@@ -1,6 +1,7 @@
 // Convolutions of each channel by itself. All is memory traffic, so there are no tiles in shared memory: a thread has `vector` neighbouring
 // channels of a patch of outputs, reads each source vector of it once, and the caches serve what neighbours share. Sums of bytes are added
 // as floats, which hold them exactly.
+#include "base/rounding.h"
 #include "engine/gpu/kernel_text.h"
 
 #include <fmt/format.h>
@@ -61,7 +62,7 @@ ConvolutionVariant variant_of(const Convolution& problem, const Patch& patch, co
   launch.entry = "depthwise";
   launch.source = text_of(problem, patch);
   const int64_t patches = problem.batch * ((problem.out_h + patch.y - 1) / patch.y) * ((problem.out_w + patch.x - 1) / patch.x);
-  launch.grid = {static_cast<unsigned>((patches * (problem.out_pitch / patch.vector) + threads - 1) / threads), 1, 1};
+  launch.grid = {static_cast<unsigned>(divide_up(patches * (problem.out_pitch / patch.vector), threads)), 1, 1};
   launch.block = {threads, 1, 1};
   launch.overlaps_previous = can_overlap(chip);
   launch.arguments = arguments_of(problem);

@@ -1,4 +1,5 @@
 // Convolution as its definition says: one thread for one output. Does every problem, and is what the quicker families are held against.
+#include "base/rounding.h"
 #include "engine/gpu/kernel_text.h"
 
 #include <fmt/format.h>
@@ -59,7 +60,7 @@ std::vector<ConvolutionVariant> direct_variants(const Convolution& problem, cons
   launch.entry = "direct";
   launch.source = text_of(problem);
   const int64_t outputs = problem.batch * problem.out_h * problem.out_w * problem.out_pitch;
-  launch.grid = {static_cast<unsigned>((outputs + threads - 1) / threads), 1, 1};
+  launch.grid = {static_cast<unsigned>(divide_up(outputs, threads)), 1, 1};
   launch.block = {threads, 1, 1};
   launch.overlaps_previous = can_overlap(chip);
   launch.arguments = arguments_of(problem);

@@ -1,4 +1,5 @@
 // Ends sums that a library made: what the families' kernels do to sums in registers, to sums in memory. A thread has a run of neighbours.
+#include "base/rounding.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/library_epilogue.h"
 
@@ -29,7 +30,7 @@ Launch end_sums_launch(const Convolution& problem, const Chip& chip, int sums) {
   launch.entry = "end_sums";
   launch.source = text_of(problem);
   const int64_t runs = pixels_of(problem) * problem.out_pitch / run_of_target(problem);
-  launch.grid = {static_cast<unsigned>((runs + threads - 1) / threads), 1, 1};
+  launch.grid = {static_cast<unsigned>(divide_up(runs, threads)), 1, 1};
   launch.block = {threads, 1, 1};
   launch.overlaps_previous = can_overlap(chip);
   launch.arguments = arguments_of(problem);

@@ -1,5 +1,6 @@
 #include "engine/gpu/inverted_residual.h"
 
+#include "base/rounding.h"
 #include "engine/gpu/kernel_text.h"
 #include "model/eval/half.h"
 
@@ -15,9 +16,6 @@ namespace {
 
 constexpr int element_bytes = 2;
 constexpr size_t base_alignment = 128;
-
-int round_up(int64_t number, int64_t unit) { return static_cast<int>((number + unit - 1) / unit * unit); }
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Parts {
   const Convolution* expand = nullptr;  // may be missing

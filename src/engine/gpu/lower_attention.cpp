@@ -1,6 +1,7 @@
 // Attention in one kernel, for numbers of 16 bits: a block takes 64 or 128 queries of a head, goes over the keys 64 at a time, and keeps a
 // softmax that is corrected as larger scores come (Milakov and Gimelshein 2018; Dao et al. 2022), so that scores are never in memory.
 // Products by mma.sync, sums in float32. hopper_attention.cpp has another kernel for the same.
+#include "base/rounding.h"
 #include "engine/gpu/attention.h"
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_text.h"
@@ -43,7 +44,7 @@ struct Layout : AttentionLayout {
 
 // Two blocks of queries share what is read of keys and values, but where that would mean to compute many queries that are not there.
 int row_blocks_of(const Attention& a) {
-  const auto padded = [&](int64_t rows) { return (a.queries + rows - 1) / rows * rows; };
+  const auto padded = [&](int64_t rows) { return round_up(a.queries, rows); };
   return up(a.depth) <= 64 && up(a.columns) <= 64 && padded(128) * 4 <= padded(64) * 5 ? 2 : 1;
 }
 

@@ -1,4 +1,5 @@
 // LayerNormalization of dense rows: a warp for each row, 16 bytes a thread at once, all of the row in registers.
+#include "base/rounding.h"
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_file.h"
 #include "engine/gpu/node_inputs.h"
@@ -61,7 +62,7 @@ bool lower_layer_norm(Lowering& lowering, const Operation& operation) {
   const int64_t rows = element_count(x.shape) / count;
   const std::string entry = lowering.new_entry(node.op);
   Launch launch = launch_over(entry, kernel_text(node, x, out, entry), 1, 4, 32 * rows_of_block);
-  launch.grid = {static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block), 1, 1};
+  launch.grid = {static_cast<unsigned>(divide_up(rows, rows_of_block)), 1, 1};
   lowering.step(operation, std::move(launch), in, {out});
   return true;
 }

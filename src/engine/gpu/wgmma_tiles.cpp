@@ -1,4 +1,5 @@
 // Which tiles fit problem and chip.
+#include "base/rounding.h"
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/tile_cost.h"
@@ -15,7 +16,7 @@ int step_bytes_of(const Convolution& problem) {
   const int64_t bytes = problem.in_pitch * static_cast<int64_t>(byte_size(problem.source));
   int best = 128;
   for (const int step : {128, 64, 32}) {
-    const auto padded = [bytes](int s) { return (bytes + s - 1) / s * s; };
+    const auto padded = [bytes](int s) { return round_up(bytes, s); };
     if (padded(step) * 8 < padded(best) * 7) best = step;
   }
   return best;
@@ -63,7 +64,7 @@ double estimate(const Convolution& problem, const WgmmaTile& tile, const Chip& c
 std::vector<int> columns_of(const Convolution& problem) {
   std::vector<int> fitting;
   int64_t least = INT64_MAX;
-  const auto padded = [&](int columns) { return (problem.out_pitch + columns - 1) / columns * columns; };
+  const auto padded = [&](int columns) { return round_up(problem.out_pitch, columns); };
   constexpr std::array<int, 9> all{256, 192, 160, 128, 96, 64, 48, 32, 16};
   for (const int columns : all) least = std::min(least, padded(columns));
   for (const int columns : all)

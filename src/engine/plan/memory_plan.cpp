@@ -1,5 +1,7 @@
 #include "engine/plan/memory_plan.h"
 
+#include "base/rounding.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -8,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-size_t aligned(size_t bytes, size_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
+size_t aligned(size_t bytes, size_t alignment) { return round_up(bytes, alignment); }
 
 bool meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 

@@ -3,6 +3,7 @@
 // slices, so the order of additions is that of the plain triple loop.
 #include "model/eval/product.h"
 
+#include "base/rounding.h"
 #include "model/eval/kernels.h"
 #include "model/eval/parallel.h"
 
@@ -27,11 +28,9 @@ Floats make_floats(int64_t count) {
   return Floats(static_cast<float*>(::operator new[](static_cast<size_t>(count) * sizeof(float), std::align_val_t{64})));
 }
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // [tile][k][tile_rows], rows past the end zero.
 Floats pack_rows(const LeftMatrix& left, int64_t tile_rows) {
-  const int64_t tiles = ceil_div(left.rows, tile_rows);
+  const int64_t tiles = divide_up(left.rows, tile_rows);
   Floats packed = make_floats(tiles * tile_rows * left.depth);
   parallel_for(tiles, static_cast<double>(left.depth * tile_rows), [&](int64_t tile) {
     float* out = packed.get() + tile * tile_rows * left.depth;
@@ -54,8 +53,8 @@ struct Product {
   int64_t rows_in_band;
 
   int64_t band_columns() const { return tiles_per_band * kernels.tile_columns; }
-  int64_t row_bands() const { return ceil_div(left.rows, rows_in_band); }
-  int64_t column_bands() const { return ceil_div(columns, band_columns()); }
+  int64_t row_bands() const { return divide_up(left.rows, rows_in_band); }
+  int64_t column_bands() const { return divide_up(columns, band_columns()); }
   void run_item(int64_t item) const;
   void pack_slice(ColumnPanel& panel, int64_t tiles) const;
   void store_tile(int64_t row, int64_t column, const float* tile) const;
@@ -78,8 +77,8 @@ void Product::run_item(int64_t item) const {
   const int64_t column = item / row_bands() * band_columns();
   const int64_t first_row = item % row_bands() * rows_in_band;
   const int64_t count = std::min(band_columns(), columns - column);
-  const int64_t tiles = ceil_div(count, kernels.tile_columns);
-  const int64_t row_tiles = ceil_div(std::min(rows_in_band, left.rows - first_row), kernels.tile_rows);
+  const int64_t tiles = divide_up(count, kernels.tile_columns);
+  const int64_t row_tiles = divide_up(std::min(rows_in_band, left.rows - first_row), kernels.tile_rows);
   const int64_t tile_size = int64_t{kernels.tile_rows} * kernels.tile_columns;
   const Floats panel_data = make_floats(tiles * depth_slice * kernels.tile_columns);
   const Floats sums = make_floats(row_tiles * tiles * tile_size);

@@ -8,7 +8,8 @@ set(DEEPGAP_ALONE
   engine/cpu/attention_f32.cpp engine/decoder/kernels_avx2.cpp engine/decoder/kernels_vnni.cpp engine/decoder/kernels_plain.cpp)
 
 # Sources define small functions of their own as they like, so who may be joined is read from them (tools/join_groups.py) whenever the build is
-# configured. MOST: sources at a time, 8 where nothing is said; less where what they include is so much that memory would be short.
+# configured: once for all targets, since starting Python takes longer than reading. MOST: sources at a time, 8 where nothing is said; less
+# where what they include is so much that memory would be short.
 function(deepgap_join target)
   cmake_parse_arguments(arg "" "MOST" "" ${ARGN})
   if(NOT DEEPGAP_JOINED)
@@ -17,7 +18,6 @@ function(deepgap_join target)
   if(NOT arg_MOST)
     set(arg_MOST 8)
   endif()
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE name)
@@ -25,15 +25,35 @@ function(deepgap_join target)
       list(REMOVE_ITEM sources ${source})
     endif()
   endforeach()
-  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/join_groups.py --most ${arg_MOST} ${sources}
-    OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  string(REPLACE "\n" ";" groups "${groups}")
+  if(NOT sources)
+    return()
+  endif()
   # What nearly every source of some rooms has, a registrar of this name, gets the file's own.
   set(names "#define DEEPGAP_JOIN_(a, b) a##b\n#define DEEPGAP_JOIN(a, b) DEEPGAP_JOIN_(a, b)\n")
   string(APPEND names "#define registered DEEPGAP_JOIN(registered_, DEEPGAP_FILE)\n")
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_UNIQUE_ID DEEPGAP_FILE
     UNITY_BUILD_CODE_BEFORE_INCLUDE "${names}")
-  foreach(source group IN ZIP_LISTS sources groups)
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${group})
+  list(JOIN sources " " sources)
+  set_property(GLOBAL APPEND PROPERTY DEEPGAP_JOINS "${target} ${arg_MOST} ${sources}")
+endfunction()
+
+# After all targets: gives each source that may be joined its group.
+function(deepgap_set_join_groups)
+  get_property(joins GLOBAL PROPERTY DEEPGAP_JOINS)
+  if(NOT joins)
+    return()
+  endif()
+  list(JOIN joins "\n" text)
+  file(WRITE ${PROJECT_BINARY_DIR}/join_targets.txt "${text}\n")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/join_groups.py ${PROJECT_BINARY_DIR}/join_targets.txt
+    OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" groups "${groups}")
+  foreach(line ${groups})
+    separate_arguments(words UNIX_COMMAND "${line}")
+    list(GET words 0 target)
+    list(GET words 1 group)
+    list(SUBLIST words 2 -1 sources)
+    set_source_files_properties(${sources} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${target}_${group})
   endforeach()
 endfunction()

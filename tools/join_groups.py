@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Which sources may be compiled as one, so that none sees another's own names. Prints for each source its group, a line each, in their order.
+"""Which sources may be compiled as one, so that none sees another's own names.
 
-    tools/join_groups.py [--most 8] SOURCE...
+    tools/join_groups.py FILE       each line of the file is a target: its name, the most sources of a group, and its sources.
+                                    Prints a line for each group: the target, the group's number and its sources.
 
 A source's own names are what it defines in unnamed namespaces, as `static` or as a macro; tests are names, too. Two sources share a group
 only where neither defines a name that the other defines, declares by `using`, calls or has for a type: joined, a call could find the other's
@@ -128,13 +129,10 @@ def groups_of(sources, most):
 
 
 def main():
-    arguments = sys.argv[1:]
-    most = 8
-    if arguments[:1] == ["--most"]:
-        most, arguments = int(arguments[1]), arguments[2:]
-    place = {source: number for number, group in enumerate(groups_of(arguments, most)) for source in group[2]}
-    for source in arguments:
-        print(place[source])
+    with open(sys.argv[1], encoding="utf-8") as file:
+        for target, most, *sources in map(str.split, file):
+            for number, (_own, _words, members) in enumerate(groups_of(sources, int(most))):
+                print(target, number, *members)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ GpuSlot::GpuSlot(gpu::Network& network, const Graph& graph, cuda::SamplePlace pl
       shapes_(outputs_.size()),
       views_(outputs_.size()),
       inputs_(graph.inputs.size()) {
-  for (size_t i = 0; i < outputs_.size(); ++i) returned_.emplace_back(instance_.output_bytes(i));
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    returned_.push_back(instance_.output_on_host(i) != nullptr ? cuda::PinnedMemory() : cuda::PinnedMemory(instance_.output_bytes(i)));
   chosen_.reserve(static_cast<size_t>(network.programs().rbegin()->first));
   if (graphs) record_graphs();
 }
@@ -86,9 +87,10 @@ void GpuSlot::return_outputs(const gpu::Program& program, int64_t samples) {
     shapes_[i] = program.outputs[i];
     if (batched) shapes_[i][0] = shapes_[i][0] / program.batch * samples;
     const size_t bytes = bytes_of(outputs_[i].type, shapes_[i]);
-    if (bytes > 0)
+    std::byte* written = instance_.output_on_host(i);
+    if (written == nullptr && bytes > 0)
       cuda::check(cuda::driver().cuMemcpyDtoHAsync_v2(returned_[i].data(), instance_.output(i), bytes, stream_.get()), "copying results");
-    views_[i] = {outputs_[i].type, shapes_[i], returned_[i].data()};
+    views_[i] = {outputs_[i].type, shapes_[i], written != nullptr ? written : returned_[i].data()};
   }
 }
 

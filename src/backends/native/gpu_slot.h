@@ -40,7 +40,7 @@ class GpuSlot {
   gpu::Instance instance_;
   cuda::Stream stream_;
   cuda::GatherSpace space_;
-  std::vector<cuda::PinnedMemory> returned_;
+  std::vector<cuda::PinnedMemory> returned_;  // by output; empty where the instance has it on the host
   std::vector<Shape> shapes_;
   std::vector<TensorView> views_;
   std::map<int64_t, cuda::CudaGraph> graphs_;  // by batch; empty: launched one by one

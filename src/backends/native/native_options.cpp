@@ -77,8 +77,7 @@ OptionTable<NativeOptions> make_table() {
                &NativeOptions::cuda_graph);
   table.choice<Overlap>(
       "overlap",
-      "on cuda, with several streams: on: batches are computed beside each other; off: one after another, while others are "
-      "copied; auto: beside each other in the batch sizes for which that is faster by 5 % at load",
+      "on cuda, batches of several streams: on: computed beside each other; off: in turns; auto: in turns unless it is 5 % slower at load",
       &NativeOptions::overlap, {{"auto", Overlap::automatic}, {"on", Overlap::always}, {"off", Overlap::never}});
   table.choice<bool>("attention",
                      "on cuda: which kernel: wgmma: that of sm_90 for heads of 64 and 128, elsewhere as mma; mma: the one for every chip",

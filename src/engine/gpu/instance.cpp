@@ -13,7 +13,34 @@ void fill_with_zeros(const cuda::DeviceMemory& memory) {
   cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "filling inputs");
 }
 
+// Whether kernels may write the output over the bus: each byte once, and none is read again.
+bool is_written_once(const Network& network, size_t output) {
+  return std::all_of(network.programs().begin(), network.programs().end(), [&](const auto& entry) {
+    const GpuPlan& plan = entry.second.plan;
+    const auto is_it = [&](BufferId id) {
+      if (id < 0) return false;
+      const Buffer& buffer = plan.buffers[static_cast<size_t>(id)];
+      return buffer.kind == Buffer::Kind::output && buffer.external == output;
+    };
+    return std::all_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+      const bool writes = std::any_of(step.writes.begin(), step.writes.end(), is_it);
+      return std::none_of(step.reads.begin(), step.reads.end(), is_it) && (!writes || step.launches.size() == 1);
+    });
+  });
+}
+
+// Beyond it the copy engine is quicker than kernels that write over the bus.
+constexpr size_t most_on_host = 64 * 1024;
+
 }  // namespace
+
+Instance::Output::Output(size_t size, bool on_host) : bytes(size) {
+  if (on_host) {
+    host = cuda::PinnedMemory(bytes);
+  } else {
+    device = cuda::DeviceMemory(bytes);
+  }
+}
 
 Instance::Instance(Network& network) : network_(network), arena_(network.arena_bytes()) {
   std::vector<size_t> in, out;
@@ -25,7 +52,7 @@ Instance::Instance(Network& network) : network_(network), arena_(network.arena_b
       (*sizes)[buffer.external] = std::max((*sizes)[buffer.external], buffer.bytes);
     }
   for (size_t bytes : in) fill_with_zeros(inputs_.emplace_back(bytes));
-  for (size_t bytes : out) outputs_.emplace_back(bytes);
+  for (size_t i = 0; i < out.size(); ++i) outputs_.emplace_back(out[i], out[i] <= most_on_host && is_written_once(network, i));
   for (const auto& [batch, program] : network.programs()) bind(program);
 }
 
@@ -106,13 +133,6 @@ void Instance::run_marked(const Program& program, const cuda::Stream& stream, co
     mark(program.plan.steps[i].name, program.plan.steps[i].op);
     for (const BoundLaunch& launch : steps[i]) launch.run_by_itself(stream.get());
   }
-}
-
-size_t Instance::bytes() const {
-  size_t bytes = arena_.bytes();
-  for (const auto* memories : {&inputs_, &outputs_})
-    for (const auto& memory : *memories) bytes += memory.bytes();
-  return bytes;
 }
 
 }  // namespace deepgap::gpu

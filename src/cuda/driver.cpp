@@ -17,7 +17,7 @@ constexpr Result out_of_memory = 2, no_device = 100;
 
 // After these the context answers nothing but the same error: a fault in a kernel, an uncorrectable memory error, a device that is gone.
 constexpr std::array<Result, 13> lost_results{46, 214, 700, 702, 714, 715, 716, 717, 718, 719, 720, 721, 999};
-constexpr std::array<std::string_view, 2> newer{"cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col"};
+constexpr std::array<std::string_view, 3> newer{"cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col", "cuMemcpyBatchAsync_v2"};
 constexpr int oldest_version = 12000;  // cuLaunchKernelEx, cuGraphInstantiateWithFlags as they are used here
 
 template <typename F>

@@ -50,6 +50,14 @@ struct LaunchConfig {
   unsigned attribute_count;
 };
 
+// CUmemcpyAttributes: when the bytes of a copy may be read, and where they lie if that is not fixed.
+struct CopyAttributes {
+  int source_order;
+  int source_place[2], target_place[2];
+  unsigned flags;
+};
+inline constexpr int source_in_stream_order = 1;  // CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
+
 // name, parameters. Those with a version in their symbol have it here too.
 #define DEEPGAP_CUDA_FUNCTIONS(F)                                                                                                         \
   F(cuInit, (unsigned flags))                                                                                                             \
@@ -75,6 +83,8 @@ struct LaunchConfig {
   F(cuMemcpyHtoD_v2, (Address to, const void* from, size_t bytes))                                                                        \
   F(cuMemcpyDtoH_v2, (void* to, Address from, size_t bytes))                                                                              \
   F(cuMemcpyHtoDAsync_v2, (Address to, const void* from, size_t bytes, StreamHandle stream))                                              \
+  F(cuMemcpyBatchAsync_v2, (Address * to, Address * from, size_t * bytes, size_t count, CopyAttributes * attributes, size_t * first,      \
+                            size_t attribute_count, StreamHandle stream))                                                                 \
   F(cuMemcpyDtoHAsync_v2, (void* to, Address from, size_t bytes, StreamHandle stream))                                                    \
   F(cuMemcpyDtoDAsync_v2, (Address to, Address from, size_t bytes, StreamHandle stream))                                                  \
   F(cuMemsetD8Async, (Address to, unsigned char value, size_t bytes, StreamHandle stream))                                                \
@@ -114,7 +124,8 @@ struct Driver {
   // NOLINTEND(bugprone-macro-parentheses)
 };
 
-// Opened and initialised once a process; cuTensorMap* are nullptr with drivers before 12. Throws Error{refused} saying what is missing.
+// Opened and initialised once a process; cuTensorMap* are nullptr with drivers before 12, cuMemcpyBatchAsync_v2 before 13. Throws
+// Error{refused} saying what is missing.
 const Driver& driver();
 
 // Throws for a result that is no success: Error{out_of_memory}, Error{device_lost} (the process cannot use the device any more), else

@@ -64,6 +64,7 @@ class FakeDriver {
     faults_.clear();
     lost_ = 0;
   }
+  int copied_together = 0;  // copies that came in calls for several
   // What an event's time goes on by, beside the microsecond of each.
   void pass_us(long us) { ticks_ += us; }
 
@@ -241,6 +242,12 @@ class FakeDriver {
     f.cuMemcpyHtoD_v2 = [](Address to, const void* from, size_t bytes) { return move(at(to), from, bytes, to); };
     f.cuMemcpyDtoH_v2 = [](void* to, Address from, size_t bytes) { return move(to, at(from), bytes, from); };
     f.cuMemcpyHtoDAsync_v2 = [](Address to, const void* from, size_t bytes, StreamHandle) { return move(at(to), from, bytes, to); };
+    f.cuMemcpyBatchAsync_v2 = [](Address* to, Address* from, size_t* bytes, size_t count, CopyAttributes*, size_t*, size_t, StreamHandle) {
+      current()->copied_together += static_cast<int>(count);
+      for (size_t i = 0; i < count; ++i)
+        if (const Result result = move(at(to[i]), at(from[i]), bytes[i], to[i]); result != 0) return result;
+      return 0;
+    };
     f.cuMemcpyDtoHAsync_v2 = [](void* to, Address from, size_t bytes, StreamHandle) { return move(to, at(from), bytes, from); };
     f.cuMemcpyDtoDAsync_v2 = [](Address to, Address from, size_t bytes, StreamHandle) { return move(at(to), at(from), bytes, to, from); };
     f.cuMemsetD8Async = [](Address to, unsigned char value, size_t bytes, StreamHandle) {

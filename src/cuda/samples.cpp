@@ -61,9 +61,41 @@ void GatherKernel::launch(Address from, Address indices, Address to, size_t each
   check(driver().cuLaunchKernelEx(&config, width.function, arguments.data(), nullptr), "gathering samples");
 }
 
+void CopyList::reserve(size_t count) {
+  to_.reserve(count);
+  from_.reserve(count);
+  bytes_.reserve(count);
+}
+
+void CopyList::add(Address to, const std::byte* from, size_t bytes) {
+  to_.push_back(to);
+  from_.push_back(reinterpret_cast<Address>(from));
+  bytes_.push_back(bytes);
+}
+
+void CopyList::queue(StreamHandle stream) {
+  if (to_.size() > 1 && stream != nullptr && driver().cuMemcpyBatchAsync_v2 != nullptr) {
+    queue_together(stream);
+  } else {
+    for (size_t i = 0; i < to_.size(); ++i) copy_to_device(to_[i], reinterpret_cast<const std::byte*>(from_[i]), bytes_[i], stream);
+  }
+  to_.clear();
+  from_.clear();
+  bytes_.clear();
+}
+
+void CopyList::queue_together(StreamHandle stream) {
+  CopyAttributes attributes{};
+  attributes.source_order = source_in_stream_order;
+  size_t first = 0;
+  check(driver().cuMemcpyBatchAsync_v2(to_.data(), from_.data(), bytes_.data(), to_.size(), &attributes, &first, 1, stream),
+        "copying samples");
+}
+
 GatherSpace::GatherSpace(SamplePlace place, int64_t largest_batch, size_t input_bytes) {
   const size_t index_bytes = static_cast<size_t>(largest_batch) * sizeof(int32_t);
   if (place == SamplePlace::caller) bytes_ = PinnedMemory(input_bytes);
+  copies_.reserve(static_cast<size_t>(largest_batch));
   if (!lies_on_device(place)) return;
   indices_ = PinnedMemory(index_bytes);
   device_indices_ = DeviceMemory(index_bytes);
@@ -128,17 +160,19 @@ void Samples::launch(std::span<const uint32_t> samples, std::span<const Input> i
   require(samples, inputs);
   if (place_ == SamplePlace::caller) return copy_gathered(samples, inputs, space, stream);
   if (lies_on_device(place_)) return gather_on_device(samples, inputs, space, stream);
-  for (size_t i = 0; i < inputs.size(); ++i) copy_runs(i, samples, inputs[i].to, stream);
+  copy_runs(samples, inputs, space, stream);
 }
 
 // Neighbours in one copy.
-void Samples::copy_runs(size_t input, std::span<const uint32_t> samples, Address to, StreamHandle stream) const {
-  const size_t each = each_[input];
-  if (each == 0) return;
-  for (size_t first = 0, next = 0; first < samples.size(); first = next) {
-    for (next = first + 1; next < samples.size() && samples[next] == samples[next - 1] + 1;) ++next;
-    copy_to_device(to + first * each, pinned_[input].data() + samples[first] * each, (next - first) * each, stream);
+void Samples::copy_runs(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space, StreamHandle stream) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const size_t each = each_[i];
+    for (size_t first = 0, next = 0; each > 0 && first < samples.size(); first = next) {
+      for (next = first + 1; next < samples.size() && samples[next] == samples[next - 1] + 1;) ++next;
+      space.copies_.add(inputs[i].to + first * each, pinned_[i].data() + samples[first] * each, (next - first) * each);
+    }
   }
+  space.copies_.queue(stream);
 }
 
 void Samples::copy_gathered(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space,

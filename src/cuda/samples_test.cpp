@@ -112,6 +112,27 @@ TEST_F(SamplesTest, WithReadyQueriesReadWhatWasMadeOfThem) {
   }
 }
 
+TEST_F(SamplesTest, SeveralCopiesAreOneCallWhereTheDriverTakesIt) {
+  make(8);
+  Samples samples("engine", {"a", "b"}, SamplePlace::host, 90);
+  samples.stage(given_, nullptr);
+  EXPECT_EQ(gathered(samples, SamplePlace::host, {5, 2, 3}), five_two_three);
+  EXPECT_EQ(fake_.calls("cuMemcpyBatchAsync_v2"), 1);
+  EXPECT_EQ(fake_.copied_together, 4) << "two runs of neighbours in each of two inputs";
+  EXPECT_EQ(fake_.calls("cuMemcpyHtoDAsync_v2"), 0);
+}
+
+TEST_F(SamplesTest, AnOlderDriverGetsThemOneByOne) {
+  Driver older = fake_.table();
+  older.cuMemcpyBatchAsync_v2 = nullptr;
+  const DriverStandIn driver(older);
+  make(8);
+  Samples samples("engine", {"a", "b"}, SamplePlace::host, 90);
+  samples.stage(given_, nullptr);
+  EXPECT_EQ(gathered(samples, SamplePlace::host, {5, 2, 3}), five_two_three);
+  EXPECT_EQ(fake_.calls("cuMemcpyHtoDAsync_v2"), 4);
+}
+
 TEST_F(SamplesTest, WithCallerBytesAreReadAnew) {
   make(8);
   Samples samples("engine", {"a", "b"}, SamplePlace::caller, 90);

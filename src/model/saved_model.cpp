@@ -125,12 +125,14 @@ class Ports {
   std::vector<ValueId> add(const std::map<std::string, SignaturePort>& ports, const char* what) {
     std::vector<ValueId> ids;
     for (const auto& [name, port] : ports) {
-      const auto* const type = std::find_if(types.begin(), types.end(), [&](const auto& one) { return one.first == port.type; });
+      const auto* const type =
+          std::find_if(types.begin(), types.end(), [wanted = port.type](const auto& one) { return one.first == wanted; });
       if (type == types.end())
         throw Error(ErrorKind::refused, fmt::format("{}: {} '{}' is of a type that deepgap does not have (TensorFlow's number {})", where_,
                                                     what, printable(name), port.type));
       // One name may be an input and an output; here a value has one.
-      const bool taken = std::any_of(graph_.values.begin(), graph_.values.end(), [&](const Value& value) { return value.name == name; });
+      const bool taken =
+          std::any_of(graph_.values.begin(), graph_.values.end(), [&own = name](const Value& value) { return value.name == own; });
       graph_.values.push_back({taken ? name + ".out" : name, type->second, dims_of(port, name, what)});
       ids.push_back(static_cast<ValueId>(graph_.values.size() - 1));
     }

@@ -53,7 +53,8 @@ Options options_of(const std::string& model, const ZooOptions& given) {
     } else if (key == "words") {
       options.words = int_option(model, key, text, 0, 1) == 1;
     } else if (key == "form") {
-      const auto* const found = std::find_if(std::begin(forms), std::end(forms), [&](const auto& one) { return one.first == text; });
+      const auto* const found =
+          std::find_if(std::begin(forms), std::end(forms), [&wanted = text](const auto& one) { return one.first == wanted; });
       if (found == std::end(forms))
         throw Error(ErrorKind::usage,
                     fmt::format("model '{}': {}", model, unknown_name("form", text, {"unrolled", "loop", "encoder", "step"})));

@@ -58,6 +58,21 @@ TEST(Dataset, SeededSamplesDifferFromEachOtherAndRepeat) {
   for (const float value : first.as<float>()) ASSERT_TRUE(std::isfinite(value));
 }
 
+// As where a network takes two pictures and five boxes.
+TEST(Dataset, EveryPictureOfASeededSampleIsFilled) {
+  const TensorInfo pictures{"x", DataType::f32, Dims{{2, ""}, {3, ""}, {16, ""}, {16, ""}}};
+  auto request = request_for("seeded", pictures);
+  request.inputs.push_back({"boxes", DataType::f32, Dims{{5, ""}, {4, ""}}});
+  auto dataset = open_dataset(request), again = open_dataset(request);
+  for (auto* each : {dataset.get(), again.get()}) each->load(std::vector<uint32_t>{0, 1});
+  const auto values = dataset->sample(0).at(0).as<float>();
+  ASSERT_EQ(values.size(), size_t{2 * 3 * 16 * 16});
+  EXPECT_TRUE(std::ranges::equal(values, again->sample(0).at(0).as<float>()));
+  const size_t half = values.size() / 2;
+  EXPECT_FALSE(std::ranges::equal(values.first(half), values.last(half)));
+  EXPECT_FALSE(std::ranges::equal(values.last(half), dataset->sample(1).at(0).as<float>().first(half)));
+}
+
 TEST(Dataset, SeededPicturesWithoutElements) {
   auto dataset = open_dataset(request_for("seeded", {"x", DataType::f32, Dims{{0, ""}, {3, ""}, {16, ""}, {16, ""}}}));
   dataset->load(std::vector<uint32_t>{0});

@@ -94,10 +94,18 @@ class SeededDataset : public TensorsDataset {
     if (integer_values_.contains(input.name)) {
       for (float& value : values) value = static_cast<float>(split_mix(stream++) % values_of(input));
     } else if (shape.size() == 4) {
-      fill_smooth(values, shape[1], shape[2], shape[3], seed_, index);
+      fill_pictures(values, shape, index);
     } else {
       fill_normal(values, seed_, fmt::format("sample {} of {}", index, input.name));
     }
+  }
+
+  // A sample has several where the inputs of the network share no batch: each another.
+  void fill_pictures(std::span<float> values, const Shape& shape, uint32_t index) const {
+    const auto count = static_cast<uint64_t>(shape[0]);
+    const size_t each = values.size() / count;
+    for (uint64_t n = 0; n < count; ++n)
+      fill_smooth(values.subspan(n * each, each), shape[1], shape[2], shape[3], seed_, index * count + n);
   }
 
   uint64_t values_of(const TensorInfo& input) const {

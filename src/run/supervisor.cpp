@@ -157,9 +157,10 @@ Record Supervisor::run_alone(const Job& job, std::optional<Worker>& worker) {
   if (!worker) worker = start(job, {});
   worker->job = &job;
   worker->order = order_for(job);
+  worker->reference_asked = false;
   Answer answer = ask(*worker, "run");
-  if (answer.is("needs_reference")) {
-    worker->order.reference_unavailable = make_reference(job, worker->order);
+  while (answer.is("needs_reference") && worker->order.reference_unavailable.empty()) {
+    provide_reference(*worker);
     if (host_.interrupts() > 0) return failure(job, worker->order, Outcome::interrupted, host_.interrupt_words(), worker->link.get());
     answer = ask(*worker, "run");
   }
@@ -263,12 +264,22 @@ Supervisor::Together Supervisor::run_together(WorkerSet& workers) {
   return {{record_from(workers.at(failed->worker), failed->answer)}, failed->worker};  // the other workers end with the set
 }
 
-// Of a worker of a set that needs a reference first: makes it, once, and tells the worker to begin anew.
+// Once. An engine is not to blame where what was made cannot be found again: it is measured, and not checked.
+void Supervisor::provide_reference(Worker& worker) {
+  std::string& unavailable = worker.order.reference_unavailable;
+  if (worker.reference_asked) {
+    unavailable = unavailable_[reference_subject(worker.job->point)] = "it was made but could not be read again";
+  } else {
+    worker.reference_asked = true;
+    unavailable = make_reference(*worker.job, worker.order);
+  }
+}
+
+// Of a worker of a set that needs a reference first: makes it, and tells the worker to begin anew.
 bool Supervisor::answer_other(WorkerSet& workers, size_t place, const Frame& frame) {
   Worker& worker = workers.at(place);
-  if (frame.header.value("kind", "") != "needs_reference" || worker.reference_asked) return false;
-  worker.reference_asked = true;
-  worker.order.reference_unavailable = make_reference(*worker.job, worker.order);
+  if (frame.header.value("kind", "") != "needs_reference" || !worker.order.reference_unavailable.empty()) return false;
+  provide_reference(worker);
   if (host_.interrupts() > 0) return false;
   send_order(worker, "run");
   return true;

@@ -64,6 +64,7 @@ class Supervisor {
   Answer ask_for_end(Worker& worker);
   Answer await_end(Worker& worker, const char* kind);
   std::string make_reference(const Job& job, const WorkOrder& order);
+  void provide_reference(Worker& worker);
   std::string log_folder(const Job& job) const;
   std::string weights_file(const Job& job) const;
   WorkOrder order_for(const Job& job) const;

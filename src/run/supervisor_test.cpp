@@ -178,6 +178,20 @@ TEST_F(SupervisorTest, WhyThereIsNoReferenceIsToldToThisAndLaterJobs) {
   EXPECT_THAT(told, ElementsAre("", why, why));
 }
 
+TEST_F(SupervisorTest, AReferenceThatCannotBeFoundAgainIsNoFaultOfTheEngine) {
+  std::vector<std::string> told;
+  const Script needs = [&](ScriptedLink& worker, const Frame& frame) {
+    told.push_back(frame.header.at("order").at("reference_unavailable"));
+    told.back().empty() ? worker.say(1 * s, "needs_reference") : worker.say(1 * s, record_of(frame));
+  };
+  const Script makes = [&](ScriptedLink& worker, const Frame&) {
+    worker.say(1 * s, Frame{{{"kind", "reference"}, {"unavailable", ""}}, {}});
+  };
+  for (const Record& record : serve({job_of(1), job_of(2)}, {needs, makes})) EXPECT_EQ(record.outcome, Outcome::ok);
+  const std::string why = "it was made but could not be read again";
+  EXPECT_THAT(told, ElementsAre("", "", why, why));
+}
+
 TEST_F(SupervisorTest, AnEngineThatDiesOfWrongInputsIsNotToBlame) {
   const Script divides = [](ScriptedLink& worker, const Frame& frame) {
     if (frame.header.at("order").at("reference_unavailable").get<std::string>().empty()) return worker.say(1 * s, "needs_reference");

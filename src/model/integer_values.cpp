@@ -1,5 +1,6 @@
 #include "model/integer_values.h"
 
+#include "model/eval/element_types.h"
 #include "model/graph_tools.h"
 #include "model/input_uses.h"
 
@@ -26,12 +27,18 @@ Limit of_tuples(const InputUse& use, size_t data, size_t indices, int64_t first)
   return limit;
 }
 
+// The depth, which may be of any type.
 Limit of_one_hot(const InputUse& use) {
   const Tensor* depth = use.constant(1);
   if (depth == nullptr || depth->data == nullptr || element_count(depth->shape) != 1) return std::nullopt;
-  if (depth->type == DataType::i64) return depth->as<int64_t>()[0];
-  if (depth->type == DataType::i32) return depth->as<int32_t>()[0];
-  return std::nullopt;
+  const double number = converted(*depth, DataType::f64).as<double>()[0];
+  return number >= 1 && number < 0x1p31 ? Limit(static_cast<int64_t>(number)) : std::nullopt;
+}
+
+// A shift by as many bits as the type has, or more, is not defined.
+Limit of_shift(const InputUse& use) {
+  const Value& shifted = use.graph().values[static_cast<size_t>(use.node.inputs[use.input])];
+  return static_cast<int64_t>(8 * byte_size(shifted.type));
 }
 
 // Into the feature map that a pool made smaller: of what is made, else of what is there.
@@ -72,6 +79,7 @@ const std::vector<IndexInput>& index_inputs() {
       {"ScatterND", "", 1, [](const InputUse& use) { return of_tuples(use, 0, 1, 0); }},
       {"TensorScatter", "", 2, of_tensor_scatter},
       {"OneHot", "", 0, of_one_hot},
+      {"BitShift", "", 1, of_shift},
       {"NegativeLogLikelihoodLoss", "", 1, [](const InputUse& use) { return use.size(0, 1); }},
       {"SoftmaxCrossEntropyLoss", "", 1, [](const InputUse& use) { return use.size(0, 1); }},
       {"RoiAlign", "", 2, [](const InputUse& use) { return use.size(0, 0); }},

@@ -176,7 +176,15 @@ int64_t usual_number(const InputUse& use) {
   const std::string_view op = use.node.op;
   if (op == "Pad" || op == "Squeeze" || op == "Unsqueeze" || op == "ExpandDims" || op.starts_with("Reduce")) return 0;
   if (op == "Slice") return use.input == 2 ? 5 : use.input == 4 ? 1 : 0;
+  if (op == "Range" && use.input != 1) return use.input == 2 ? 1 : 0;
   return op == "Tile" || op == "Expand" ? 1 : 5;
+}
+
+// Parts of an axis as even as they can be.
+std::vector<std::string> even_parts(int64_t length, int64_t count) {
+  std::vector<std::string> texts(static_cast<size_t>(count), std::to_string(length / count));
+  texts.back() = std::to_string(length - length / count * (count - 1));
+  return texts;
 }
 
 // What --input takes; where it can be told, what the network takes too.
@@ -186,6 +194,9 @@ std::string example_of(const Value& input, const InputUse& use) {
   std::vector<std::string> texts(static_cast<size_t>(count), std::to_string(usual_number(use)));
   if (use.node.op == "Resize" && use.input == 3 && count == 4) texts = {"1", "3", "224", "224"};
   if (use.node.op == "Resize" && use.input == 2 && count == 4) texts = {"1", "1", "2", "2"};
+  if (use.node.op.starts_with("Split"))
+    if (const auto length = use.size(0, attribute_int(use.node, "axis", 0)); length && elements_of(input) == count)
+      texts = even_parts(*length, count);
   if (use.node.op == "Reshape") {  // the first sizes as they are, the rest in one
     std::fill(texts.begin(), texts.end(), "0");
     texts.back() = "-1";

@@ -134,6 +134,18 @@ TEST(SteeringInputs, TheExampleIsOneThatTheNetworkTakes) {
   EXPECT_EQ(example("Resize", 3, 4), "k=1,3,224,224");
   EXPECT_EQ(example("Resize", 2, 4), "k=1,1,2,2");
   EXPECT_EQ(example("TopK", 1, 1), "k=5");
+  EXPECT_EQ(example("Range", 0, 1), "k=0");
+  EXPECT_EQ(example("Range", 1, 1), "k=5");
+  EXPECT_EQ(example("Range", 2, 1), "k=1");
+}
+
+TEST(SteeringInputs, TheExampleOfASplitFillsTheAxis) {
+  for (const char* op : {"Split", "SplitToSequence"}) {
+    Graph graph = with_inputs();
+    graph.values[1].dims = Dims{{3, ""}};
+    add(graph, op, {0, 1}, {{"axis", int64_t{1}}});
+    EXPECT_EQ(steering_inputs(graph).at(0).example, "k=33,33,34") << op;
+  }
 }
 
 TEST(SteeringInputs, OperatorsOfMicrosoftAreKnown) {
@@ -167,6 +179,35 @@ TEST(IntegerValues, OfAnyTypeStayWithinWhatTheyPointInto) {
   Graph picture = with_inputs();
   picture.values[1].type = DataType::u8;
   EXPECT_THAT(integer_values(picture), IsEmpty()) << "every bit pattern";
+}
+
+TEST(IntegerValues, OfOneHotStayBelowADepthOfAnyType) {
+  const auto limit = [](DataType type, auto number) {
+    Graph graph = with_inputs();
+    graph.values[1].type = type;
+    const auto depth = static_cast<ValueId>(graph.values.size());
+    graph.values.push_back({"depth", type, Dims{}});
+    Tensor tensor = make_tensor(type, {});
+    writable<decltype(number)>(tensor)[0] = number;
+    graph.constants[depth] = tensor;
+    add(graph, "OneHot", {1, depth, 0});
+    return integer_values(graph);
+  };
+  const std::map<std::string, int64_t> ten{{"k", 10}};
+  EXPECT_EQ(limit(DataType::f32, 10.0F), ten);
+  EXPECT_EQ(limit(DataType::f64, 10.0), ten);
+  EXPECT_EQ(limit(DataType::u8, uint8_t{10}), ten);
+  EXPECT_EQ(limit(DataType::i16, int16_t{10}), ten);
+  EXPECT_EQ(limit(DataType::i64, int64_t{10}), ten);
+}
+
+TEST(IntegerValues, ShiftsStayBelowTheWidthOfTheType) {
+  for (const auto& [type, bits] : {std::pair(DataType::u8, 8), {DataType::u16, 16}, {DataType::u32, 32}, {DataType::u64, 64}}) {
+    Graph graph = with_inputs();
+    graph.values[1].type = type;
+    add(graph, "BitShift", {0, 1});
+    EXPECT_EQ(integer_values(graph), (std::map<std::string, int64_t>{{"k", bits}})) << name_of(type);
+  }
 }
 
 TEST(RandomNumbers, CountWhereAnOutputDependsOnThem) {

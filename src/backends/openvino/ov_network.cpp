@@ -33,16 +33,22 @@ ov::PartialShape partial_shape(const Shape& shape) {
   return sizes;
 }
 
-// The library drops an input that nothing reads from a model that comes from memory: inputs are found by name.
+// The library drops an input that nothing reads from a model that comes from memory: inputs are found by name. One that is an output as
+// well may have that one's name alone; where none is dropped, they are in the file's order.
 std::vector<std::optional<size_t>> parameters_of(const ov::Model& network, const std::vector<Port>& inputs) {
   std::map<std::string, size_t> positions;
   for (size_t i = 0; i < network.inputs().size(); ++i) {
     for (const std::string& name : network.input(i).get_names()) positions.emplace(name, i);
   }
+  const bool all_there = network.inputs().size() == inputs.size();
   std::vector<std::optional<size_t>> found;
-  for (const Port& input : inputs) {
-    const auto position = positions.find(input.name);
-    found.push_back(position == positions.end() ? std::nullopt : std::optional(position->second));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto position = positions.find(inputs[i].name);
+    if (position != positions.end()) {
+      found.emplace_back(position->second);
+    } else {
+      found.push_back(all_there ? std::optional(i) : std::nullopt);
+    }
   }
   return found;
 }

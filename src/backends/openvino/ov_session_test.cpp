@@ -57,6 +57,27 @@ TEST_F(OvSession, PartialBatchesAreCutWhereThatCanBeDone) {
   EXPECT_THAT(other.error, HasSubstr("output 'z' cannot be cut"));
 }
 
+// The library gives the input the names of the outputs that it is, and may take its own away.
+TEST_F(OvSession, AnInputThatIsAnOutputIsFound) {
+  using namespace tiny_onnx;
+  const Dims dims{{1, batch_symbol}, {3, ""}};
+  Graph graph;
+  graph.values = {{"x", DataType::f32, dims}, {"y", DataType::f32, dims}, {"mask", DataType::boolean, dims}, {"z", DataType::f32, dims}};
+  graph.nodes = {{"drop", "Dropout", "", {0}, {1, 2}, {}}, {"positive", "Relu", "", {0}, {3}, {}}};
+  graph.inputs = {0};
+  graph.outputs = {1, 2, 3};
+  const std::vector<std::string> sizes{"N", "3"};
+  const std::string drop = bytes(1, "x") + bytes(2, "y") + bytes(2, "mask") + bytes(3, "drop") + bytes(4, "Dropout");
+  const TinyModel file(model({drop, node("Relu", "positive", {"x"}, "z")}, value_info("x", f32, sizes),
+                             {value_info("y", f32, sizes), value_info("mask", 9, sizes), value_info("z", f32, sizes)}),
+                       graph);
+  TinyRig rig(backend, file, *clock);
+  rig.stage({{1, -2, 3}});
+  rig.run(0, {0});
+  EXPECT_THAT(rig.session->outputs(0)[0].as<float>(), ElementsAre(1, -2, 3));
+  EXPECT_THAT(rig.session->outputs(0)[2].as<float>(), ElementsAre(1, 0, 3));
+}
+
 TEST_F(OvSession, AnotherShapeThanTheFilesIsRefusedByNode) {
   const auto file = doubling(false);
   Graph graph = file.graph();

@@ -38,7 +38,7 @@ inline void require(const Support& support) {
   if (!support.ok) throw Error(ErrorKind::refused, support.reason);
 }
 
-// What of a Model it reads: graph() or onnx(). remote: nothing, its Models live where its devices are and are known by name.
+// Form in which the backend reads a Model: graph() or onnx(). remote: neither; its Models live where its devices are and are known by name.
 enum class ModelForm : uint8_t { graph, onnx, remote };
 
 struct DeviceInfo {
@@ -53,8 +53,8 @@ struct DeviceInfo {
 enum class InputPlace : uint8_t { host, device, ready, host_ready };
 inline bool is_ready(InputPlace place) { return place == InputPlace::ready || place == InputPlace::host_ready; }
 
-// What an engine is asked for: supports() tells whether it does this, load() does it. Each Session is one process's, on one device: the
-// worker asks once for each device of a Point.
+// A request to an engine: supports() says whether the engine can do it, load() does it. Each Session belongs to one process and one device;
+// the worker asks once for each device of a Point.
 struct EngineRequest {
   std::string task = "infer";  // one of Backend::tasks()
   Placement placement;
@@ -63,9 +63,9 @@ struct EngineRequest {
   int threads = 1;
   InputPlace inputs = InputPlace::host;
   bool samples_change = false;                 // staged bytes are rewritten before enqueue(): each query reads them anew
-  std::map<std::string, std::string> options;  // of those that the backend declares, by their names without prefix
-  TrainSettings train;                         // of task train
-  GenerateSettings generate;                   // of task generate
+  std::map<std::string, std::string> options;  // options that the backend declares, by their names without prefix
+  TrainSettings train;                         // for task train
+  GenerateSettings generate;                   // for task generate
 };
 
 // How the ranks of one training find each other while they load: says `said`, any UTF-8 text, to all of them, waits until each has come,
@@ -78,31 +78,31 @@ using RankExchange = std::function<std::vector<std::string>(const std::string& s
 struct LoadOptions : EngineRequest {
   int slots = 1;
   std::string cache_dir;   // may be empty: cache nothing
-  Clock* clock = nullptr;  // of the run; outlives the Session
+  Clock* clock = nullptr;  // the run's clock; outlives the Session
   Completion completion;
-  RankExchange exchange;  // of a training with several ranks; called on the thread that calls load()
+  RankExchange exchange;  // for a training with several ranks; called on the thread that calls load()
 };
 
 // What values an option takes.
 enum class OptionKind : uint8_t { text, choice, count, number, duration };
 
-// What a backend tells of itself and its knobs, so that the tool can list them, refuse unknown ones with "did you mean", and find a value
-// that the option does not take before anything runs.
+// Describes an option of a backend, so that the tool can list it, refuse an unknown name with "did you mean", and find a value that the
+// option does not take before anything runs.
 struct OptionInfo {
   std::string name;
   std::string describe;       // one line
   std::string default_value;  // empty: as if it were not there
   bool process_wide = false;  // Points that differ in it cannot share a process
   OptionKind kind = OptionKind::text;
-  std::vector<std::string> words = {};  // all values of a choice; of another kind but text those beside it: "auto"
-  int64_t least = 1, most = INT64_MAX;  // of a count
+  std::vector<std::string> words = {};  // all values of a choice; for other kinds except text, words beside the values: "auto"
+  int64_t least = 1, most = INT64_MAX;  // limits of a count
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  virtual std::string version() const = 0;  // of the engine and of the libraries that set its speed
+  virtual std::string version() const = 0;  // versions of the engine and of the libraries that determine its speed
   virtual ModelForm form() const = 0;
   virtual std::vector<DeviceInfo> devices() const = 0;
   // Among them may be the choice `clock`: with the word virtual the run is given a Clock that jumps from one scheduled work to the next,
@@ -113,14 +113,14 @@ class Backend {
   // Whether outputs follow from inputs. false: its queries only take their time, so that what they answer is neither checked nor counted,
   // and no Model is quantized for it.
   virtual bool computes() const { return true; }
-  // Of form() remote: the inputs and outputs of the Model of this name on the request's first device, as a Graph of one node that stands
-  // for it; a batch is batch_symbol. Asks the server once and keeps the answer. Throws Error{refused} where the device does not answer as
-  // it should, {usage} for a name that it does not know.
+  // For form() remote: returns the inputs and outputs of the Model `name` on the request's first device, as a Graph of one node that stands
+  // for the Model; a batch is batch_symbol. Asks the server once and keeps the answer. Throws Error{refused} if the device does not answer
+  // as it should, and {usage} for an unknown name.
   virtual Graph remote_model(const std::string& name, const EngineRequest& /*request*/) {
     throw Error(ErrorKind::internal, "the backend has no model of its own named " + name);
   }
-  // Whether it can run this, as far as the summary tells; load() may still refuse. Cheap: asked for every Point of a Plan. Throws
-  // Error{usage} for an option's value that cannot be read.
+  // Returns whether the backend can run the request, as far as the summary shows; load() may still refuse. Cheap: called for every Point of
+  // a Plan. Throws Error{usage} for an option's value that cannot be read.
   virtual Support supports(const EngineRequest& request, const GraphSummary& graph) const = 0;
   // Compiles the model. Throws Error{refused | out_of_memory | device_lost}, and {usage} as supports() does. The Model outlives the
   // Session.

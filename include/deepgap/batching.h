@@ -1,4 +1,4 @@
-// Batching: how samples fill a network's inputs, told by the first sizes of all inputs together. Plain data and pure functions.
+// Batching: how samples fill a network's inputs. It follows from the first sizes of all inputs together. Plain data and pure functions.
 #pragma once
 
 #include <deepgap/graph.h>
@@ -15,12 +15,12 @@ namespace deepgap {
 struct Batching {
   enum class Kind : uint8_t { open, fixed, whole };
   Kind kind = Kind::whole;
-  int64_t samples = 1;  // of a query; where the batch is open, the least
+  int64_t samples = 1;  // samples in a query; with an open batch, the least number
 
   bool takes(int64_t batch) const { return kind == Kind::open ? batch >= 1 : batch == samples; }
 };
 
-// Of inputs that have `dims`: TensorInfo, Value or a plug-in's own.
+// Returns the Batching of inputs that have `dims`: TensorInfo, Value or a plug-in's own type.
 template <typename Input>
 Batching batching_of(const std::vector<Input>& inputs) {
   const auto begins = [](const Input& input) { return input.dims && !input.dims->empty(); };

@@ -5,7 +5,7 @@
 // completes the query once, with all marks and its TokenCounts. So whoever drives queries (loops, queues, stopping rules) knows nothing of
 // tokens, and no thread wakes up for a single one.
 //
-// The other shape that was weighed completes a query in parts, one a delivery. Every Target, queue and loop would then tell parts from
+// The alternative completes a query in parts, one per delivery. Every Target, queue and loop would then have to distinguish parts from
 // whole queries, and at 20,000 tokens a second the scenario's thread would be woken as often for times that nobody reads before the end.
 #pragma once
 
@@ -22,7 +22,7 @@ enum class PromptField : size_t {
 inline constexpr size_t prompt_fields = 3;
 
 struct GenerateSettings {
-  uint64_t unique_seed = 1;  // of the texts that make prompts unique: each repeat has its own
+  uint64_t unique_seed = 1;  // seed of the texts that make prompts unique; each repeat has its own
 };
 
 enum class StopReason : uint8_t { unknown, finished, limit, tool_call, filtered };
@@ -31,7 +31,7 @@ enum class StopReason : uint8_t { unknown, finished, limit, tool_call, filtered 
 struct TokenCounts {
   int64_t input = -1;   // tokens of the prompt, as the engine or server counts them
   int64_t output = -1;  // tokens generated, likewise
-  int64_t cached = -1;  // of the input, those that were not computed again
+  int64_t cached = -1;  // input tokens that were not computed again
   int64_t chunks = 0;   // deliveries with tokens in them, as they came
   bool split = false;   // the number of tokens in each delivery is not known: the output's were spread over the deliveries by their length
   StopReason stop = StopReason::unknown;

@@ -47,7 +47,7 @@ struct Point {
   Precision precision = Precision::fp32;
   int64_t batch = 1;  // samples a query
   std::string scenario = "batch";
-  int threads = 0;  // of the engine; 0 was replaced by the allowed cores when the Plan was made
+  int threads = 0;  // engine threads; 0 was replaced by the number of allowed cores when the Plan was made
   std::map<std::string, std::string> options;
 
   auto operator<=>(const Point&) const = default;

@@ -16,8 +16,8 @@
 namespace deepgap {
 
 enum class Outcome { ok, refused, skipped, incorrect, out_of_memory, crashed, timed_out, device_lost, interrupted };
-// By how bad it is. none: the outcome is not ok; as_found: no interval was asked for, or the window was too short to judge one, and nothing
-// speaks against it; undecided: whether a bound is held cannot be told, of too few queries.
+// Verdicts in order of severity. none: the outcome is not ok; as_found: no interval was asked for, or the window was too short to judge
+// one, and nothing speaks against it; undecided: there were too few queries to decide whether a latency bound is held.
 enum class Verdict { none, valid, as_found, unstable, undecided, invalid };
 
 // A named fact with dotted key ("cpu.model", "memory.total_bytes"). Missing knowledge is a string "not available: why", never a zero.
@@ -76,10 +76,10 @@ struct StoppingSettings {
   std::optional<Nanoseconds> duration;  // for duration
   double interval = 0.01;               // relative half-width asked for
   std::string target = "throughput";    // or a latency percentile "p99"
-  Nanoseconds budget = 30'000'000'000;  // of the steady window; then `unstable`
+  Nanoseconds budget = 30'000'000'000;  // longest steady window; a Point that needs more is `unstable`
   Nanoseconds warmup_budget = 10'000'000'000;
-  bool auto_repeats = false;  // of the Point as many repeats as it took, by looks at those there were (--repeats auto)
-  double asked_of_all = 0;    // where auto_repeats: what is asked of the interval over them; `interval` is then of each by itself
+  bool auto_repeats = false;  // the number of repeats follows from the results so far (--repeats auto)
+  double asked_of_all = 0;    // with auto_repeats: target interval over all repeats; `interval` then applies to each repeat alone
 
   bool operator==(const StoppingSettings&) const = default;
 };
@@ -94,7 +94,7 @@ struct Remarks {
 
 struct Record {
   std::string record_id;  // 32 hex digits, random
-  std::string run_id;     // of the `deepgap run` that made it
+  std::string run_id;     // identifies the `deepgap run` that made it
   std::string study;      // its name, or "flags"
   Point point;
   int repeat = 0;  // from 0
@@ -111,13 +111,13 @@ struct Record {
   std::string backend_version;
   std::string dataset_description;
   Facts environment;  // machine, libraries, git: the same for every Record of a worker
-  Facts facts;        // of this run: cpus used, probe availability, kept layers, warnings
+  Facts facts;        // facts about this run: cpus used, probe availability, kept layers, warnings
   std::string stderr_tail;
 
   std::optional<double> load_s;           // making the Model: file read or weights made
   std::optional<double> compile_s;        // Backend::load
-  std::optional<double> first_result_ms;  // of the first query
-  MemoryUse device_memory;                // as the Session tells
+  std::optional<double> first_result_ms;  // latency of the first query
+  MemoryUse device_memory;                // as the Session reports it
   std::optional<int64_t> host_memory_peak_bytes;
   int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;
 
@@ -125,7 +125,7 @@ struct Record {
   int64_t warmup_queries = 0;
   std::vector<Window> windows;
   std::vector<Series> series;
-  std::vector<Timing> timings;                // of the steady window, in order of completion
+  std::vector<Timing> timings;                // timings of the steady window, in order of completion
   int64_t timings_dropped = 0;                // beyond 10^7; 0 means all are there
   std::map<std::string, Estimate> estimates;  // what the worker's Stopping knew: "throughput"
   Remarks remarks;

@@ -20,10 +20,10 @@
 
 namespace deepgap {
 
-// A moment (or, on a device's own clock, a duration since the query's first device mark) inside one query.
-// Of a step of training, whose computing ends with the update: forward_end, its loss is known; backward_end, its gradients are;
-// allreduce_end, those of all ranks are averaged. Where the parts alternate, the marks lie so that the times between them are the sums.
-// A query that generates has one mark for each delivery of tokens, in order: tokens, of the answer; reasoning_tokens, of what comes before.
+// A moment inside one query (or, on a device's own clock, a duration since the query's first device mark).
+// A training step's computing ends with the update. forward_end: the loss is known; backward_end: the gradients are; allreduce_end: those
+// of all ranks are averaged. Where the parts alternate, the marks lie so that the times between them are the sums.
+// A query that generates has one mark for each delivery of tokens, in order: tokens for the answer, reasoning_tokens for what precedes it.
 enum class MarkId : uint8_t {
   enqueued,
   h2d_begin,
@@ -41,7 +41,7 @@ struct Mark {
   MarkId id = MarkId::enqueued;
   uint8_t clock = 0;  // 0: the run's Clock; 1: the device's, relative
   Nanoseconds ns = 0;
-  uint32_t count = 1;  // of a delivery: how many tokens came
+  uint32_t count = 1;  // tokens that a delivery brought
 };
 
 enum class Status : uint8_t { ok, failed, cancelled };
@@ -51,31 +51,31 @@ struct Done {
   uint64_t tag = 0;  // as given to enqueue
   Status status = Status::ok;
   std::span<const Mark> marks;          // valid during the callback
-  const Error* error = nullptr;         // why, of Status::failed: never null there; valid during the callback
-  const TokenCounts* tokens = nullptr;  // of a query that generates; valid during the callback
+  const Error* error = nullptr;         // reason of Status::failed, never null there; valid during the callback
+  const TokenCounts* tokens = nullptr;  // counts of a query that generates; valid during the callback
 };
 using Completion = std::function<void(std::span<const Done>)>;
 
 struct MemoryUse {
   int64_t reserved_bytes = -1;  // taken from the system or the device; -1: not known
   int64_t in_use_bytes = -1;
-  int64_t peak_bytes = -1;  // of in_use since reset_peak()
+  int64_t peak_bytes = -1;  // largest in_use_bytes since reset_peak()
 };
 
 struct LayerTiming {
   std::string name;  // fused layers join their nodes' names with '+'
   std::string op;
-  Nanoseconds ns = 0;  // of one run
+  Nanoseconds ns = 0;  // duration of one run
 };
 
 // Called before the work of a layer is issued, with its name and operator as LayerTiming has them.
 using LayerMark = std::function<void(const std::string& name, const std::string& op)>;
 
-// In which precisions the engine computes, as shares of the multiply-accumulates of one item: {"int8", 0.98}, {"fp32", 0.02}. They add up
-// to 1; what the engine does not tell of stands under "unknown"; empty where it tells nothing.
+// Shares of the multiply-accumulates of one item by the precision in which the engine computes them: {"int8", 0.98}, {"fp32", 0.02}. They
+// add up to 1; "unknown" holds what the engine does not report. Empty if it reports nothing.
 using PrecisionShares = std::map<std::string, double>;
 
-// How long the parts of a load took, by name: {"lower", ...}; empty where the engine does not tell.
+// Duration of each part of a load, by name: {"lower", ...}. Empty if the engine does not report it.
 using LoadParts = std::map<std::string, Nanoseconds>;
 
 class Session {
@@ -98,22 +98,22 @@ class Session {
   virtual void drain() = 0;   // returns when every enqueued query was delivered
   virtual void cancel() = 0;  // gives up what has not begun (Status::cancelled), then drains
 
-  // Whether a query that failed leaves the others as they are, as one that a server answered with an error does: then a run may go on and
-  // tell their share. Else the first failure ends it.
+  // Whether a query that failed leaves the others as they are, for example when a server answers one with an error. If so, a run may
+  // continue and report the share of failed queries. Otherwise the first failure ends the run.
   virtual bool outlives_failures() const { return false; }
 
   virtual MemoryUse memory() const { return {}; }
   virtual void reset_peak() {}
   virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only
-  // Runs once more, layer after layer on the calling thread, each announced by `mark`, and returns when the device has done it: who watches
-  // the device then knows whose work is what. For `profile` only. false: the engine does not tell.
+  // Runs layer after layer once more on the calling thread. Announces each by `mark` and returns when the device has done it, so that an
+  // observer of the device can assign its work to layers. For `profile` only. Returns false if the engine does not expose its layers.
   virtual bool run_layers(const LayerMark& /*mark*/) { return false; }
-  virtual PrecisionShares precision_shares() { return {}; }  // of what load() made; may load again: not for a measured moment
-  virtual LoadParts load_parts() const { return {}; }        // of the load() that made it
+  virtual PrecisionShares precision_shares() { return {}; }  // shares in what load() made; may load again, so not for a measured moment
+  virtual LoadParts load_parts() const { return {}; }        // durations of the load() that made this Session
 
-  // Of a Session of task train (deepgap/train.h); nothing is in flight. reset() makes weights, the optimizer's state and random numbers
-  // what they were after load(). trained_weights() copies what training changes, by the names of the Graph's constants: weights, running
-  // statistics. memory_kinds() runs steps of its own, and is followed by reset().
+  // For Sessions of task train (deepgap/train.h), while nothing is in flight. reset() returns weights, the optimizer's state and random
+  // numbers to what they were after load(). trained_weights() copies what training changes, by the names of the Graph's constants: weights
+  // and running statistics. memory_kinds() runs steps of its own; reset() must follow it.
   virtual void reset() {}
   virtual std::map<std::string, Tensor> trained_weights() { return {}; }
   virtual MemoryKinds memory_kinds() { return {}; }

@@ -29,9 +29,9 @@ struct Completed {
   std::span<const TensorView> outputs;
   size_t row = 0;
   bool shed = false;  // cancelled by a Target whose queue was full
-  // Of a failure that the Target outlives (outlive_failures()): why. Valid during the callback.
+  // Reason of a failure that the Target outlives (outlive_failures()). Valid during the callback.
   const Error* error = nullptr;
-  const TokenCounts* tokens = nullptr;  // as Done has them
+  const TokenCounts* tokens = nullptr;  // as in Done
 };
 using TargetCompletion = std::function<void(std::span<const Completed>)>;
 

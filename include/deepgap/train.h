@@ -18,11 +18,11 @@ struct TrainSettings {
   Optimizer optimizer = Optimizer::momentum;
   Loss loss = Loss::cross_entropy;
   double learning_rate = 0.01;
-  double momentum = 0.9;     // of optimizer momentum; adam and adamw have 0.9, 0.999 and 1e-8
-  double weight_decay = 0;   // of adamw times the learning rate off the weights, else added to the gradients
+  double momentum = 0.9;     // used by optimizer momentum; adam and adamw use 0.9, 0.999 and 1e-8
+  double weight_decay = 0;   // adamw takes it times the learning rate off the weights, the others add it to the gradients
   double loss_scale = 0;     // 0: as the precision needs it, and adapted; 1: none
   int64_t accumulation = 1;  // parts that a query's samples are cut into; their gradients are added up before the update
-  uint64_t seed = 1;         // of Dropout
+  uint64_t seed = 1;         // seed for Dropout
   // One of several processes that train the same weights, each with samples of its own: gradients are averaged over all. They find each
   // other by LoadOptions::exchange.
   int rank = 0, ranks = 1;
@@ -30,8 +30,8 @@ struct TrainSettings {
   auto operator<=>(const TrainSettings&) const = default;
 };
 
-// Bytes that a step of training holds, by kind: {"weights", ...}, {"gradients"}, {"optimizer_state"}, {"activations"}: what the forward
-// pass leaves for the backward pass. Empty where the engine does not tell.
+// Bytes that a step of training holds, by kind: {"weights", ...}, {"gradients"}, {"optimizer_state"}, {"activations"} (what the forward
+// pass leaves for the backward pass). Empty if the engine does not report them.
 using MemoryKinds = std::map<std::string, int64_t>;
 
 }  // namespace deepgap

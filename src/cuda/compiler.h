@@ -16,7 +16,7 @@ struct Compiled {
 // What a kernel takes, as the assembler says it in the log; the most of any kernel in it.
 struct KernelResources {
   int registers = 0;
-  int stack_bytes = 0, spill_bytes = 0;  // of one thread, in memory
+  int stack_bytes = 0, spill_bytes = 0;  // bytes of memory per thread
 };
 KernelResources resources_of(const Compiled& compiled);
 

@@ -5,7 +5,7 @@
 namespace deepgap::cuda {
 namespace {
 
-// True as well for one that failed: taking it tells.
+// Returns true for a query that failed, too: taking its times reports the failure.
 bool has_ended(const QueryEvents& query, bool alone) {
   try {
     if (alone) query.wait();
@@ -83,7 +83,7 @@ void CompletionThread::watch(QueryEvents& query) {
 void CompletionThread::serve() {
   try {
     context_.use();
-  } catch (const Error&) {  // the first query's events tell of it
+  } catch (const Error&) {  // the first query's events report it
   }
   std::vector<QueryEvents*> running;
   std::unique_lock lock(mutex_);

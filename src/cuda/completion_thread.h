@@ -38,7 +38,7 @@ class QueryEvents {
 
  private:
   friend class CompletionThread;
-  std::vector<Mark> parts() const;  // once ended; without those that nobody can tell the time of
+  std::vector<Mark> parts() const;  // valid once the query has ended; omits marks whose time is not known
 
   std::array<Event, last + 1> events_;
   std::vector<std::pair<MarkId, Event>> parts_;
@@ -87,7 +87,7 @@ class CompletionThread {
   Clock& clock_;
   const Completion& completion_;
   std::atomic<bool> launched_ = false;  // a query was added to running_ since the last look
-  mutable std::mutex mutex_;            // of all below
+  mutable std::mutex mutex_;            // protects all members below
   std::condition_variable wake_, idle_;
   std::vector<QueryEvents*> running_;
   size_t pending_ = 0;  // enqueued and not delivered

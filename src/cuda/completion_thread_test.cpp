@@ -43,7 +43,7 @@ class CompletionThreadTest : public testing::Test {
   std::mutex mutex_;
   std::vector<std::pair<uint64_t, Status>> done_;
   std::vector<Mark> marks_;
-  std::string error_;  // of the last that failed
+  std::string error_;  // error of the last query that failed
   Completion completion_ = [this](std::span<const Done> all) {
     const std::lock_guard lock(mutex_);
     for (const Done& one : all) {

@@ -93,7 +93,7 @@ TEST(CublasLt, GivesBackWhatItTook) {
   EXPECT_EQ(fake.closed.load(), 1);
 }
 
-// Of the library that is here: what it is described by it takes; it starts on a device alone.
+// The library that is installed accepts our descriptions. It can start only on a machine with a device.
 TEST(CublasLt, TheLibraryItselfTakesOurDescriptions) {
   CublasLt real;
   try {

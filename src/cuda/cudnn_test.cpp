@@ -77,7 +77,7 @@ TEST(Cudnn, VersionsOfBothWaysToCount) {
   EXPECT_EQ(table.version(), "8.9.7");
 }
 
-// Of the library that is here: what it is described by it takes, and it finds the sizes that we do; it starts on a device alone.
+// The library that is installed accepts our descriptions and finds the sizes that we do. It can start only on a machine with a device.
 TEST(Cudnn, TheLibraryItselfTakesOurDescriptions) {
   Cudnn real;
   try {

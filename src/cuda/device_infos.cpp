@@ -41,7 +41,7 @@ Properties properties_of(const DeviceFacts& facts) {
   add_clock(properties, "memory_clock", facts.memory_clock_khz);
   add(properties, "driver", line_of("/sys/module/nvidia/version"));
   if (facts.pci.empty()) return properties;
-  const std::string folder = "/sys/bus/pci/devices/" + facts.pci + "/";  // what the kernel tells of the card's place
+  const std::string folder = "/sys/bus/pci/devices/" + facts.pci + "/";  // what the kernel reports about the card's slot
   properties["pci"] = facts.pci;
   add(properties, "pcie_speed", line_of(folder + "max_link_speed"));
   add(properties, "pcie_width", line_of(folder + "max_link_width"));

@@ -1,4 +1,4 @@
-// The devices that the driver shows to this process, as a backend tells of them.
+// The devices that the driver shows to this process, in the form in which a backend reports them.
 #pragma once
 
 #include <deepgap/backend.h>

@@ -34,7 +34,7 @@ class DnnLibrary {
 };
 
 struct DnnProblem {
-  int operands = dnn_f16, result = dnn_f16;  // of source and weights; of result, addend and bias
+  int operands = dnn_f16, result = dnn_f16;  // operands: source and weights; result: result, addend and bias
   bool true_f32 = false;                     // products of float32 are not rounded to TF32
   int batch = 1, in_h = 1, in_w = 1, channels = 1;
   int out_h = 1, out_w = 1, columns = 1;
@@ -55,8 +55,8 @@ class DnnConvolution {
     int number = 0;
     size_t workspace_bytes = 0;
   };
-  // Of those that add up products as they are written, the same way in each run; the likeliest to be quick first, as the library guesses.
-  // None where it does not do the problem.
+  // Returns algorithms that add up products as they are written, in the same way in each run; fastest first by the library's guess. Returns
+  // none if the library does not do the problem.
   std::vector<Algorithm> algorithms(size_t most_workspace) const;
 
   struct Places {

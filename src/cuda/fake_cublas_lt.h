@@ -115,7 +115,7 @@ class FakeCublasLt {
     return 0;
   }
 
-  // Of numbers that the library has together: what is multiplied, what comes out.
+  // Returns whether the library combines these types of sums, operands and result.
   static bool are_known(int sums, int operands, int result) {
     if (sums == lt_sums_i32) return operands == lt_i8 && result == lt_i32;
     if (sums == lt_sums_tf32) return operands == lt_f32 && result == lt_f32;

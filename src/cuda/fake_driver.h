@@ -1,5 +1,5 @@
-// For tests: a driver whose device is memory of the host. Copies are made at once, kernels do nothing but what a test has them do, and any
-// function can be told to fail. It refuses what a device would fault at: bytes outside of an allocation.
+// For tests: a driver whose device is host memory. Copies are made at once, kernels do only what a test has them do, and a test can make
+// any function fail. It refuses accesses at which a device would fault: bytes outside of an allocation.
 //
 //     FakeDriver fake;
 //     const DriverStandIn driver(fake.table());
@@ -31,13 +31,13 @@ class FakeDriver {
   static constexpr Result invalid_value = 1, out_of_memory = 2, no_device = 100, not_ready = 600, illegal_address = 700;
 
   size_t total_bytes = size_t{8} << 30;
-  size_t others_bytes = 0;  // of it, held by other processes
+  size_t others_bytes = 0;  // bytes of the total that other processes hold
   int devices = 1;
   int version = 13000;
   std::chrono::milliseconds work{0};  // what a CUDA graph's launch takes on the host
   // What a kernel does, by its name; arguments as cuLaunchKernelEx has them. None: nothing.
   std::map<std::string, std::function<void(const LaunchConfig&, void** arguments)>> kernels;
-  // Told of each kernel as it runs: alone, or within a CUDA graph, where its arguments are not known any more (nullptr).
+  // Called for each kernel as it runs, alone or within a CUDA graph; in a graph its arguments are not known any more (nullptr).
   std::function<void(const std::string& kernel, const LaunchConfig&, void** arguments, bool in_graph)> on_launch;
 
   FakeDriver() { current() = this; }
@@ -86,7 +86,7 @@ class FakeDriver {
   }
 
  private:
-  using Captured = std::vector<std::pair<std::string, LaunchConfig>>;  // of a CUDA graph
+  using Captured = std::vector<std::pair<std::string, LaunchConfig>>;  // kernels of a CUDA graph
   static Captured& captured() {
     static thread_local Captured instance;
     return instance;

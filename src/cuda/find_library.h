@@ -10,10 +10,10 @@ namespace deepgap::cuda {
 
 struct LibrarySought {
   std::string title;                           // "NVRTC"
-  std::string kind;                            // of library: "the CUDA compiler as a library"
+  std::string kind;                            // kind of library: "the CUDA compiler as a library"
   std::vector<const char*> names;              // newest first: "libnvrtc.so.13"
-  std::string variable;                        // of the environment, which names the file and is then all that is tried
-  std::string package;                         // that has it, beside torch and a toolkit: "nvidia-cuda-nvrtc"
+  std::string variable;                        // environment variable that names the file; if it is set, nothing else is tried
+  std::string package;                         // package that has it, beside torch and a toolkit: "nvidia-cuda-nvrtc"
   std::vector<std::filesystem::path> folders;  // to look in before the system's own
 };
 struct FoundLibrary {
@@ -21,10 +21,10 @@ struct FoundLibrary {
   std::string path;
 };
 
-// `file`: that one alone, where it is not empty. Throws Error{refused} that tells where it was looked for.
+// Tries `file` alone if it is not empty. Throws Error{refused} that lists where it looked.
 FoundLibrary find_library(const LibrarySought& sought, const std::string& file = {});
 
-// Where the library has a function of that name. Throws Error{refused} where it has none: it is no `title` that can be used.
+// Returns the address of the library's function of that name. Throws Error{refused} if there is none: then `title` cannot be used.
 void* address_of(const FoundLibrary& library, const std::string& title, const char* name);
 template <typename Function>
 void find_function(const FoundLibrary& library, const std::string& title, const char* name, Function& function) {

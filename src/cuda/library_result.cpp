@@ -9,7 +9,7 @@
 namespace deepgap::cuda {
 namespace {
 
-// CUDA_ERROR_STREAM_CAPTURE_*: the stream is being recorded, which tells nothing of the device.
+// CUDA_ERROR_STREAM_CAPTURE_*: the stream is being recorded; the error says nothing about the device.
 bool is_of_recording(Result result) { return result >= 900 && result <= 907; }
 
 }  // namespace

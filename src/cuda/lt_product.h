@@ -30,7 +30,7 @@ class LtLibrary {
 
 struct LtProblem {
   int sums = lt_sums_f32;                  // lt_sums_*
-  int operands = lt_f16, result = lt_f16;  // of source and weights; of result and addend
+  int operands = lt_f16, result = lt_f16;  // operands: source and weights; result: result and addend
   uint64_t rows = 1, columns = 1, depth = 1;
   bool has_addend = false;
   bool has_bias = false, has_relu = false;  // the bias is of the result's type
@@ -41,8 +41,8 @@ class LtProduct {
   // `bias`: where it lies; 0 where the product is not run.
   LtProduct(std::shared_ptr<const LtLibrary> library, const LtProblem& problem, Address bias);
 
-  // The likeliest to be quick first, as the library guesses; none where it does not do the problem. They add up parts of sums in the type
-  // of sums and want buffers that begin at multiples of lt_alignment bytes.
+  // Returns at most `most` algorithms, fastest first by the library's guess; none if it does not do the problem. They add up partial sums
+  // in the type of sums and want buffers that begin at multiples of lt_alignment bytes.
   std::vector<LtFound> algorithms(int most, size_t most_workspace) const;
 
   struct Places {

@@ -14,7 +14,7 @@ namespace deepgap::cuda {
 using NcclResult = int;                // ncclResult_t; 0 is success
 using NcclRank = struct NcclRankTag*;  // ncclComm_t: this process among the ranks
 
-// By which ranks find each other; one of them makes it, and tells it to the others.
+// Identifies a group of ranks. One rank makes it and sends it to the others, so that they find each other.
 struct NcclId {
   char bytes[128];
 };

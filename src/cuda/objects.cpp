@@ -25,7 +25,7 @@ constexpr unsigned stream_non_blocking = 1;
 constexpr int capture_of_this_thread = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 constexpr Result not_ready = 600;
 
-// Of each device, what this process took and has not given back.
+// Bytes that this process has taken on a device and not given back.
 struct Account {
   size_t now = 0, peak = 0;
 };
@@ -37,7 +37,7 @@ int attribute(int which, Device device) {
   return driver().cuDeviceGetAttribute(&value, which, device) == 0 ? value : 0;
 }
 
-// ", of which 3 MiB of 80 GiB are free"; empty where the driver does not tell.
+// Returns ", of which 3 MiB of 80 GiB are free"; empty if the driver does not report it.
 std::string free_text() {
   size_t free = 0, total = 0;
   if (driver().cuMemGetInfo_v2(&free, &total) != 0) return {};

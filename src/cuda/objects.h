@@ -15,7 +15,7 @@ namespace deepgap::cuda {
 
 struct DeviceFacts {
   std::string name;
-  std::string pci;           // address of its slot, lower case; empty where the driver does not tell
+  std::string pci;           // PCI address of its slot, lower case; empty if the driver does not report it
   int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
   size_t memory_bytes = 0, l2_bytes = 0;

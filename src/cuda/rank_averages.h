@@ -22,8 +22,8 @@ struct DeviceFloats {
 
 class RankAverages {
  public:
-  // The ranks find each other by `exchange`, and wait for each other here. Throws Error{refused} where there is no NCCL, and where another
-  // rank's device, told by its name, is another one: the slowest would be measured under the other's name.
+  // The ranks find each other by `exchange` and wait for each other here. Throws Error{refused} if NCCL is missing, or if another rank has
+  // a device with another name: the slowest one would be measured under the other's name.
   RankAverages(const RankExchange& exchange, int rank, int ranks, const std::string& device_name);
   ~RankAverages();  // does not wait for other ranks
   RankAverages(const RankAverages&) = delete;

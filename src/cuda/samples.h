@@ -69,10 +69,10 @@ class CopyList {
   std::vector<size_t> bytes_;
 };
 
-// What one query at a time tells the GPU of its samples, read until it has ended: a slot's.
+// Holds what the GPU reads about the samples of one query until the query has ended. Each slot has one.
 class GatherSpace {
  public:
-  // `input_bytes`: of all inputs of the largest batch.
+  // `input_bytes`: bytes of all inputs of the largest batch.
   GatherSpace(SamplePlace place, int64_t largest_batch, size_t input_bytes);
 
  private:
@@ -86,8 +86,8 @@ class GatherSpace {
 class Samples {
  public:
   struct Input {
-    Address to = 0;    // of the slot's buffer
-    size_t bytes = 0;  // that this query's samples fill
+    Address to = 0;    // address in the slot's buffer
+    size_t bytes = 0;  // bytes that this query's samples fill
   };
   // Where is_ready(place): makes of all samples at `from`, as they were given one behind another, what queries read. nullopt: they read the
   // same.

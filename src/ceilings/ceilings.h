@@ -1,8 +1,8 @@
 // What a device does at most, measured: arithmetic in each precision, and bytes a second by how much memory is gone through. A layer's
 // time is compared with it (ceilings/roofline.h). A CPU's are measured here, a GPU's by ceilings/gpu_ceilings.h.
 //
-// These are ceilings, so of several samples the best counts, as in STREAM: what disturbs a sample only takes away. The median stands beside
-// it and tells how disturbed the machine was. Run it in a process of its own, before an engine has started threads.
+// These are ceilings, so the best of several samples counts, as in STREAM: a disturbance can only slow a sample down. The median shows how
+// disturbed the machine was. Run it in a process of its own, before an engine has started threads.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,9 +14,9 @@
 
 namespace deepgap {
 
-// A GPU that has done the same for a quarter of a second: what it keeps up, and in which state it is then.
+// The rate that a GPU sustains after a quarter of a second of the same work, and its state then.
 struct Sustained {
-  double per_s = 0;                 // of what the ceiling counts
+  double per_s = 0;                 // FLOP or bytes per second, as the ceiling counts
   double sm_hz = 0, memory_hz = 0;  // clocks; 0: not known
   double power_w = 0;               // 0: not known
   std::string limited_by;           // what held the clocks back, as base/throttle.h words it; empty: not known
@@ -24,11 +24,11 @@ struct Sustained {
 
 // Multiply-adds in registers, with one kind of instruction.
 struct ComputeCeiling {
-  std::string precision;  // fp32, bf16, fp16, int8: of what is multiplied
+  std::string precision;  // type of what is multiplied: fp32, bf16, fp16, int8
   std::string kernel;     // "AVX-512 FMA"
-  double flop_per_s = 0;  // of all threads together; multiply and add are two
+  double flop_per_s = 0;  // sum over all threads; a multiply-add is two operations
   double median_flop_per_s = 0;
-  std::optional<Sustained> sustained = {};  // of a GPU
+  std::optional<Sustained> sustained = {};  // GPU only
 };
 
 // Going through `footprint_bytes` again and again, all threads together: the smaller, the nearer the cache that holds it.
@@ -36,17 +36,17 @@ struct MemoryCeiling {
   int64_t footprint_bytes = 0;
   double read_bytes_per_s = 0;
   double triad_bytes_per_s = 0;   // a = b + s c: two parts read, one written, as STREAM counts; on a GPU a = b, one read, one written
-  double median_bytes_per_s = 0;  // of the faster of both
-  std::optional<Sustained> sustained = {};  // of a GPU's own memory
+  double median_bytes_per_s = 0;  // median of the faster of both
+  std::optional<Sustained> sustained = {};  // GPU memory only
 
   double bytes_per_s() const { return read_bytes_per_s > triad_bytes_per_s ? read_bytes_per_s : triad_bytes_per_s; }
 };
 
-// What a GPU takes for a kernel that does nothing.
+// Times that a GPU needs for a kernel that does nothing.
 struct LaunchCeiling {
-  double issue_s = 0;       // of the thread that queues it
-  double in_stream_s = 0;   // of the device, queued one by one
-  double in_graph_s = 0;    // of the device, as a node of a CUDA graph
+  double issue_s = 0;       // time of the thread that queues it
+  double in_stream_s = 0;   // device time when queued one by one
+  double in_graph_s = 0;    // device time as a node of a CUDA graph
   double round_trip_s = 0;  // from its launch to the host's knowing that it has ended
   double event_s = 0;       // between two events with nothing between them
 };
@@ -55,8 +55,8 @@ struct LaunchCeiling {
 struct GpuCeilings {
   std::string device;                                         // "NVIDIA H100 80GB HBM3"
   int architecture = 0, multiprocessors = 0;                  // compute capability times ten; 0: not known
-  int64_t cache_bytes = 0;                                    // of its second level
-  double l1_bytes_per_s = 0, shared_bytes_per_s = 0;          // of all multiprocessors together: each from its own
+  int64_t cache_bytes = 0;                                    // size of its second-level cache
+  double l1_bytes_per_s = 0, shared_bytes_per_s = 0;          // sum over all multiprocessors; each reads its own
   double to_device_bytes_per_s = 0, to_host_bytes_per_s = 0;  // page-locked
   LaunchCeiling launch;
 };
@@ -72,8 +72,8 @@ struct Ceilings {
 
 struct CeilingsRequest {
   std::vector<int> cpus;         // a thread stays on each
-  int64_t last_cache_bytes = 0;  // of all last-level caches together; 0: not known
-  int64_t memory_bytes = 0;      // that may be used
+  int64_t last_cache_bytes = 0;  // size of all last-level caches together; 0: not known
+  int64_t memory_bytes = 0;      // memory that may be used
 };
 
 // Two to six seconds.

@@ -10,7 +10,7 @@
 namespace deepgap {
 
 struct DataSheet {
-  std::string match;                         // part of the name that the driver tells
+  std::string match;                         // part of the name that the driver reports
   std::string variant;                       // "H100 SXM5"
   std::string architecture;                  // "Hopper"
   std::map<std::string, double> flop_per_s;  // by precision; integer operations too. What the chip has no unit for is not there
@@ -21,7 +21,7 @@ struct DataSheet {
 };
 
 const std::vector<DataSheet>& data_sheets();
-// By the name that the driver tells, such as "NVIDIA H100 80GB HBM3"; of several that match, the longest match. nullopt: not known.
+// Finds the data sheet by the driver's name of the device, such as "NVIDIA H100 80GB HBM3". The longest match wins. nullopt: not known.
 std::optional<DataSheet> data_sheet_of(const std::string& device);
 
 }  // namespace deepgap

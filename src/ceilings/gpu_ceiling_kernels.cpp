@@ -8,7 +8,7 @@ namespace deepgap {
 namespace {
 
 constexpr int lane_sums = 16;   // independent sums of a thread: more than the latency takes
-constexpr int lane_steps = 16;  // of each sum in a round
+constexpr int lane_steps = 16;  // steps of each sum in a round
 
 // What no sum becomes, though no compiler knows: a value outside the type's own, as 0.1234567 of a sum of integers, would let it leave all
 // the work out.

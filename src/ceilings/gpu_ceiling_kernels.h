@@ -11,12 +11,12 @@ namespace deepgap {
 // Multiply-adds with one kind of instruction: `entry`(float* out, int rounds, float one), one block of `threads` on each of
 // `blocks_per_multiprocessor` places.
 struct GpuComputeKernel {
-  std::string precision;  // of what is multiplied
+  std::string precision;  // type of what is multiplied
   std::string name;       // "FFMA", "wgmma m64n256k16"
   std::string entry, text;
   unsigned threads = 256, blocks_per_multiprocessor = 2;
   size_t shared_bytes = 0;
-  double flop_per_round = 0;  // of one block; multiply and add are two
+  double flop_per_round = 0;  // FLOP of one block in a round; a multiply-add is two operations
 };
 
 // Those that a chip of this compute capability times ten has.

@@ -48,7 +48,7 @@ class Bench {
     return static_cast<double>(end_.since_ns(begin_)) / 1e9;
   }
 
-  // How many rounds last for a burst: doubled until they are long enough to tell.
+  // Returns the number of rounds for a burst: doubled until the burst is long enough to be measured.
   int64_t calibrated(const Work& work) const {
     for (int64_t rounds = 1;; rounds *= 2) {
       const double seconds = seconds_of([&] { work(rounds); });

@@ -18,7 +18,7 @@ struct GpuState {
   uint64_t throttle_reasons = 0;  // bits as base/throttle.h has them
 };
 using GpuMeter = std::function<GpuState()>;
-// Of a text for an architecture, as cuda::compile. Tests keep what it made.
+// Compiles a text for an architecture, as cuda::compile does. Tests keep what it made.
 using GpuCompiler = std::function<cuda::Compiled(const std::string& text, const std::string& architecture)>;
 
 // Takes 3 to 6 s and at most a quarter of the free memory. Run it in a process of its own. Throws Error{refused} where there is no such

@@ -28,7 +28,7 @@ Rate rate_of(std::vector<double> seconds, double amount) {
   return {amount / seconds.front(), amount / seconds[seconds.size() / 2]};
 }
 
-// How many rounds of `work` last for a sample: doubled until one is long enough to tell.
+// Returns the number of rounds of `work` for a sample: doubled until a sample is long enough to be measured.
 int64_t calibrated(const std::vector<int>& cpus, const std::function<void(int64_t rounds)>& work) {
   int64_t rounds = 1;
   while (true) {

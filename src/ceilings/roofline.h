@@ -10,7 +10,7 @@
 namespace deepgap {
 
 struct Work {
-  std::string precision = "fp32";  // of the multiply-accumulates
+  std::string precision = "fp32";  // precision of the multiply-accumulates
   double mac_flop = 0;             // twice the multiply-accumulates; other arithmetic is taken to cost nothing
   double bytes = 0;                // read and written, each once
 };

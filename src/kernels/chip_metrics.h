@@ -14,9 +14,9 @@ std::vector<std::string> supported_metrics(const cupti::Api& api, const std::str
 // Chips that this CUPTI knows: "GH100", ...
 std::vector<std::string> supported_chips(const cupti::Api& api);
 
-// Of those, what is counted, in groups that are counted one after the other: DRAM and L2 bytes; bytes of L1; operations of lanes;
-// operations of tensor cores by type, each once: where "..._src_fp16" is there, its parts are not; how busy multiprocessors and their warps
-// are.
+// Those of them that are counted, in groups that are counted one after the other: DRAM and L2 bytes; bytes of L1; operations of threads;
+// operations of tensor cores by type, each once (where "..._src_fp16" exists, its parts are left out); how busy the multiprocessors and
+// their warps are.
 struct MetricGroup {
   std::string what;
   std::vector<std::string> metrics;  // with their way of adding up: "dram__bytes_read.sum"

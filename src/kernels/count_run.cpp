@@ -87,8 +87,8 @@ class Counter {
     return std::all_of(values.begin(), values.end(), [](const auto& value) { return value.second == 0; });
   }
 
-  // Of a CUDA graph CUPTI counts no operations of threads and reports no error (an H200, driver 580, CUDA 13.0): then the whole is the sum
-  // of its parts, which were launched one by one.
+  // CUPTI counts no thread operations in a CUDA graph and reports no error (an H200, driver 580, CUDA 13.0): then the whole is the sum of
+  // its parts, which were launched one by one.
   void sum_up_parts(const MetricGroup& group) {
     bool any = false;
     for (const std::string& metric : group.metrics) {

@@ -14,17 +14,17 @@ namespace deepgap {
 // A sum of metrics over one of the known ranges.
 struct KnownCount {
   std::string what;   // "DRAM bytes read by a copy"
-  std::string group;  // of counter_groups()
+  std::string group;  // a name from counter_groups()
   size_t range = 0;
   std::vector<std::string> metrics;  // those of them that were counted are added up
   double expected = 0;
-  double tolerance = 0;  // of it
+  double tolerance = 0;  // as a share of `expected`
   double counted = -1;   // -1: not yet
   bool is_right() const;
 };
 
-// A kernel, or a layer where CUPTI does not tell kernels apart. Its time is of the trace, not of the counters. Of
-// which family it is, is not said here but where the trace's kernels get theirs.
+// A kernel, or a layer if CUPTI does not distinguish kernels. Its time comes from the trace, not from the counters. Its family is not
+// stored here: the trace's kernels get theirs elsewhere.
 struct CountedPart {
   KernelCounters counters;
   int layer = -1;  // in Trace::layers
@@ -33,7 +33,7 @@ struct CountedPart {
 struct CountedRun {
   std::string chip;  // CUPTI's name: "GH100"
   bool by_kernel = false;
-  std::vector<CountedPart> parts;  // in the order in which they were launched; empty where they could not be told apart
+  std::vector<CountedPart> parts;  // in launch order; empty if they could not be distinguished
   KernelCounters whole;            // one plain run, as it is timed; no time in it
   std::vector<KnownCount> known;   // what was counted of kernels whose counts are known
   std::vector<std::string> notes;  // what was not counted, and why

@@ -30,7 +30,7 @@ class CounterHost {
 
   // Once: a host side is set up for one list. Throws Error{refused} for a metric that the chip has not.
   CounterSetup setup(const std::vector<std::string>& metrics);
-  // Of range `range` of what was decoded: bytes, counts, fractions.
+  // Returns the values of range `range` of the decoded data: bytes, counts, fractions.
   std::map<std::string, double> values(const CounterSetup& setup, const std::vector<uint8_t>& data, size_t range) const;
 
  private:

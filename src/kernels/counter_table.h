@@ -1,5 +1,5 @@
-// Which counters tell what a GPU did: a table by family of chips, whose names differ. chip_metrics.h has what CUPTI lists of a chip, for
-// those that the table does not know and to test it.
+// Which counters show what a GPU did: a table by family of chips, whose names differ. chip_metrics.h lists what CUPTI has for a chip, for
+// chips that the table does not know and to test the table.
 #pragma once
 
 #include "kernels/chip_metrics.h"
@@ -20,8 +20,8 @@ std::vector<MetricGroup> counter_groups(int architecture);
 // CUPTI's name of one chip of each family in the table: {70, "GV100"}, ...
 std::vector<std::pair<int, std::string>> counter_chips();
 
-// Of those groups what this chip has: GeForce 16 cards are of architecture 75 without tensor cores. For an architecture that the table does
-// not know, what can be told by name. Groups that are empty then are left out.
+// Returns the groups that this chip has; GeForce 16 cards have architecture 75 but no tensor cores. For an architecture that the table does
+// not know, metrics are found by name. Empty groups are left out.
 std::vector<MetricGroup> counter_groups_of(int architecture, const std::vector<std::string>& available);
 
 }  // namespace deepgap

@@ -1,12 +1,12 @@
-// CUPTI's host side and range profiler that are not there, for tests: they say what a kernel counts, and how often the work is wanted.
+// Fakes of CUPTI's host side and range profiler, for tests: they define what a kernel counts, and how often the work is wanted.
 //
 //     FakeDriver driver;
 //     FakeCounters fake(driver);
 //     RangeProfiler profiler(fake.table(), 0);
 //     profiler.count(metrics, ..., [&](auto& mark) { mark("a"); fake.kernel({{"dram__bytes_read.sum", 8}}); });
 //
-// As the real one does, it counts nothing of a range that ends before the device was waited for, and tells of ranges in an order of its
-// own. One at a time.
+// Like the real one, it counts nothing of a range that ends before the device was waited for, and returns ranges in an order of its own.
+// Only one may exist at a time.
 #pragma once
 
 #include "cuda/fake_driver.h"
@@ -33,7 +33,7 @@ class FakeCounters {
   int enabled = 0, started = 0, runs = 0;    // as they stand; passes over all
   std::string deadly;                        // a function that ends the process
   bool blind = false;                        // counts 0 and says nothing
-  int range = 0, replay = 0;                 // of the last setup
+  int range = 0, replay = 0;                 // values of the last setup
 
   explicit FakeCounters(const cuda::FakeDriver& driver) : driver_(driver) { current() = this; }
   ~FakeCounters() { current() = nullptr; }

@@ -25,8 +25,8 @@ struct CounterTable {
   // Its count, scaled up where it shared the hardware with others; a negative number: not readable.
   std::function<double(int descriptor)> read;
   std::function<void(int descriptor)> close;
-  std::function<std::vector<int>()> threads;  // of this process
-  // As `open`, of all that runs on a CPU, or on the socket that the CPU stands for.
+  std::function<std::vector<int>()> threads;  // ids of this process's threads
+  // Like `open`, but counts everything that runs on a CPU, or on the socket that the CPU stands for.
   std::function<int(int type, unsigned long long config, int cpu)> open_machine;
   std::vector<WidthEvent> width_events;      // that this CPU has
   std::vector<MachineEvent> machine_events;  // likewise

@@ -22,7 +22,7 @@ inline constexpr int external_custom = 3;  // CUPTI_EXTERNAL_CORRELATION_KIND_CU
 struct __attribute__((packed, aligned(8))) KernelRecord {
   int kind;
   uint8_t cache_config, shared_config;
-  uint16_t registers;  // of a thread
+  uint16_t registers;  // registers per thread
   int cache_requested, cache_executed;
   uint64_t start, end, completed;
   uint32_t device, context, stream;
@@ -130,7 +130,7 @@ struct Api {
   DEEPGAP_CUPTI_PROFILER_FUNCTIONS(DEEPGAP_CUPTI_MEMBER)
 #undef DEEPGAP_CUPTI_MEMBER
   // NOLINTEND(bugprone-macro-parentheses)
-  std::string path;  // of the library
+  std::string path;  // path of the library
 };
 
 // Opened once a process and never closed. Looked for in this order: $DEEPGAP_CUPTI (a library), one that an engine has loaded, beside the

@@ -63,7 +63,7 @@ std::optional<MachineEvent> event_of(const fs::path& source, const char* event, 
 struct Wanted {
   const char *source, *event, *name;
 };
-// Of memory controllers servers' first: a client's have other names, and none has both.
+// A server's memory controllers come first; a client's have other names, and no machine has both.
 constexpr std::array<Wanted, 8> wanted{{{"uncore_imc", "cas_count_read", "dram_bytes_read"},
                                         {"uncore_imc", "cas_count_write", "dram_bytes_written"},
                                         {"uncore_imc", "data_reads", "dram_bytes_read"},

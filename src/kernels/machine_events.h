@@ -7,7 +7,7 @@
 
 namespace deepgap {
 
-// Of a thread. A retired instruction counts `operations`: the hardware counts a multiply-add twice, so these are operations.
+// An event of a thread. A retired instruction counts `operations`: the hardware counts a multiply-add twice, so these are operations.
 struct WidthEvent {
   std::string name;  // fp32_flop_256: by instructions of 256 bits
   unsigned long long config = 0;
@@ -18,7 +18,7 @@ const std::vector<std::string>& width_event_names();
 // Empty for a CPU whose codes are not known here. `cpuinfo`: text of /proc/cpuinfo.
 std::vector<WidthEvent> width_events(const std::string& cpuinfo);
 
-// Of the whole machine, whoever uses it.
+// An event of the whole machine, whoever causes it.
 struct MachineEvent {
   std::string name;  // dram_bytes_read, dram_bytes_written, energy_package_j, energy_dram_j
   int type = 0;

@@ -17,11 +17,11 @@ namespace deepgap {
 struct KernelCounters {
   std::string kernel;
   std::string family;
-  std::array<int, 3> grid{0, 0, 0}, block{0, 0, 0};  // 0: not told
+  std::array<int, 3> grid{0, 0, 0}, block{0, 0, 0};  // 0: not reported
   int64_t stream = -1, device = -1;
   // By ncu's name with its way of adding up ("dram__bytes_read.sum"), in bytes, seconds, counts, fractions.
   std::map<std::string, double> metrics;
-  double traced_seconds = 0;  // of CUPTI's records of what ran, which goes before a counted time; 0: not traced
+  double traced_seconds = 0;  // duration in CUPTI's records, preferred to a counted time; 0: not traced
 };
 
 struct NcuFile {
@@ -50,7 +50,7 @@ struct KernelSums {
   double tensor_flop = 0;                                                     // on tensor cores, multiply and add are two
   int timed = 0, with_dram = 0, with_flop = 0, with_tensor = 0, with_l1 = 0;  // kernels of which it was counted
 
-  // Of all kernels: what a part of them did is no rate of the whole.
+  // Each is true only if all kernels were counted: what some of them did does not give the rate of the whole.
   bool has_seconds() const { return timed > 0 && timed == kernels; }
   bool has_dram() const { return with_dram > 0 && with_dram == kernels; }
   bool has_l1() const { return with_l1 > 0 && with_l1 == kernels; }
@@ -69,7 +69,7 @@ struct KernelSums {
 };
 KernelSums sums_of(const std::vector<KernelCounters>& kernels);
 
-// Those metrics that tell operations of tensor cores: parents and children of one another never together.
+// Returns whether a metric counts tensor-core operations; a parent and its children never count together.
 bool is_tensor_operations(const std::string& metric, const std::map<std::string, double>& all);
 
 }  // namespace deepgap

@@ -9,7 +9,7 @@ namespace deepgap {
 namespace {
 
 struct Limits {
-  int threads, blocks;  // of a multiprocessor
+  int threads, blocks;  // limits per multiprocessor
   int64_t shared_bytes;
 };
 
@@ -40,7 +40,7 @@ std::optional<Limits> limits_of(int architecture) {
 }
 
 constexpr int warp = 32, registers = 65536, registers_together = 256;  // registers of a warp are given out in parts of 256
-constexpr int64_t reserved_shared = 1 << 10;                           // of each block, from Ampere on
+constexpr int64_t reserved_shared = 1 << 10;                           // bytes reserved for each block, from Ampere on
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 namespace deepgap {
 
 struct Occupancy {
-  int blocks = 0;       // of a multiprocessor
-  double share = 0;     // of the warps that it could hold
+  int blocks = 0;       // blocks per multiprocessor
+  double share = 0;     // share of the warps that a multiprocessor could hold
   std::string limiter;  // registers, shared memory, threads, blocks
   double waves = 0;     // blocks of the grid over those that the device holds at once
 };

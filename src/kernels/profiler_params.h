@@ -77,7 +77,7 @@ struct Evaluate {
 };
 
 // The device's side.
-struct ProfilerStart {  // of cuptiProfilerInitialize and cuptiProfilerDeInitialize
+struct ProfilerStart {  // parameters of cuptiProfilerInitialize and cuptiProfilerDeInitialize
   size_t size = 2 * sizeof(size_t);
   void* priv = nullptr;
 };
@@ -101,7 +101,7 @@ struct RangeEnable {
   void* context = nullptr;
   void* profiler = nullptr;  // out
 };
-// Of cuptiRangeProfilerDisable, Start and PopRange.
+// Parameters of cuptiRangeProfilerDisable, Start and PopRange.
 struct RangeHandle {
   size_t size = 3 * sizeof(size_t);
   void* priv = nullptr;
@@ -118,7 +118,7 @@ struct RangeConfig {
   size_t data_bytes = 0;
   uint8_t* data = nullptr;
   int range = range_of_user, replay = replay_of_user;
-  size_t most_ranges = 0;  // of a pass
+  size_t most_ranges = 0;  // limit per pass
   uint16_t levels = 1, least_level = 1;
   size_t pass = 0;
   uint16_t target_level = 1;

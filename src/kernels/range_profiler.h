@@ -43,7 +43,7 @@ class RangeProfiler {
   using Mark = std::function<void(const std::string& name)>;
   using Work = std::function<void(const Mark& mark)>;
 
-  // Of the device's primary context, in which engines work. Throws Error{refused}: no such CUPTI, a device that cannot count, no right to.
+  // Profiles the device's primary context, which engines use. Throws Error{refused}: no such CUPTI, a device that cannot count, no right.
   RangeProfiler(const cupti::Api& api, int device);
   ~RangeProfiler();
   RangeProfiler(const RangeProfiler&) = delete;

@@ -108,7 +108,7 @@ TEST_F(RangeProfilerTest, CountsWhatLiesBetweenMarksInAsManyPassesAsAreWanted) {
     mark("conv");
     fake_.kernel({{"a.sum", 3}, {"b.pct", 50}});
     fake_.kernel({{"a.sum", 4}});
-    mark("conv");  // of the same name, another range
+    mark("conv");  // another range of the same name
     fake_.kernel({{"a.sum", 5}});
   });
   EXPECT_EQ(runs, 3);
@@ -167,7 +167,7 @@ TEST_F(RangeProfilerTest, LeavesNothingOnWhenSomethingFails) {
     EXPECT_EQ(fake_.enabled, 0) << function;
   }
   fake_.fails.clear();
-  fake_.started = 0;  // of the pass that could not be ended
+  fake_.started = 0;  // forgets the pass that could not be ended
   EXPECT_THROW(counted(RangeOf::marks, 8, [](const RangeProfiler::Mark& mark) { mark("a"), throw Error(ErrorKind::internal, "broken"); }),
                Error);
   EXPECT_EQ(fake_.enabled, 0);

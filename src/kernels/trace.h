@@ -19,10 +19,10 @@ struct Kernel {
   int layer = -1;                  // in Trace::layers; -1: not known
   Nanoseconds begin = 0, end = 0;  // no kernel of a stream begins before the one ahead of it has ended (tracer.cpp)
   std::array<int, 3> grid{1, 1, 1}, block{1, 1, 1};
-  int registers = 0;                          // of a thread
-  int64_t shared_bytes = 0, local_bytes = 0;  // shared: of a block, static and dynamic; local: of a thread
+  int registers = 0;                          // registers per thread
+  int64_t shared_bytes = 0, local_bytes = 0;  // shared: per block, static and dynamic; local: per thread
   int64_t stream = 0;
-  uint64_t correlation = 0;  // of the call that launched it
+  uint64_t correlation = 0;  // id of the call that launched it
   uint64_t graph_node = 0;   // 0: launched alone
   Nanoseconds ns() const { return end - begin; }
 };

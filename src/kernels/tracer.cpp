@@ -133,8 +133,8 @@ class Reader {
     const auto found = layer_of_call_.find(correlation);
     return found == layer_of_call_.end() || found->second >= static_cast<int>(trace_.layers.size()) ? -1 : found->second;
   }
-  // A kernel may be on the device before it may work: launched with programmatic overlap it waits for the one before it in its stream, and
-  // the device tells that as its time. It begins here when that one has ended.
+  // A kernel may be on the device before it may work: launched with programmatic overlap, it waits for the one before it in its stream, and
+  // the device counts the wait as its time. Here it begins when that one has ended.
   void leave_out_waiting() {
     std::map<int64_t, Nanoseconds> ended;  // by stream
     for (Kernel& kernel : trace_.kernels) {

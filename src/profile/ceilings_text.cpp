@@ -45,7 +45,7 @@ double said_of(const std::optional<DataSheet>& sheet, const ComputeCeiling& comp
 
 std::string gpu_lines(const GpuCeilings& gpu) {
   const LaunchCeiling& launch = gpu.launch;
-  std::string text;  // what could not be is told with the rest that was left out
+  std::string text;  // what could not be measured is listed with the rest that was left out
   if (gpu.l1_bytes_per_s > 0) text += fmt::format("{:<28} {:>14}\n", "first-level caches", rate(gpu.l1_bytes_per_s, "B/s"));
   if (gpu.shared_bytes_per_s > 0) text += fmt::format("{:<28} {:>14}\n", "shared memory", rate(gpu.shared_bytes_per_s, "B/s"));
   text += fmt::format("{:<28} {:>14}\n", "host to device", rate(gpu.to_device_bytes_per_s, "B/s"));

@@ -15,10 +15,10 @@
 namespace deepgap {
 namespace {
 
-constexpr double worth_saying = 0.10;  // of the time
-constexpr double much_more = 1.5;      // bytes than the graph has
+constexpr double worth_saying = 0.10;  // share of the time
+constexpr double much_more = 1.5;      // factor over the graph's bytes
 constexpr double tiles_worth_saying = 0.05;
-constexpr double much_of_a_cache = 0.5;  // of its bandwidth
+constexpr double much_of_a_cache = 0.5;  // share of its bandwidth
 constexpr double low_occupancy = 0.25, far_from_roof = 0.3, layer_worth_saying = 0.02;
 
 std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -76,7 +76,7 @@ void add_gaps(const Trace& trace, std::vector<Explanation>& all) {
 struct Noticed {
   Nanoseconds ns = 0;
   const Kernel* longest = nullptr;
-  Occupancy occupancy;  // of the longest
+  Occupancy occupancy;  // occupancy of the longest kernel
 
   void add(const Kernel& kernel, const Occupancy& of) {
     ns += kernel.ns();
@@ -128,7 +128,7 @@ void add_occupancy(const Trace& trace, const GpuCeilings& gpu, std::vector<Expla
 
 bool is_product(const std::string& family) { return family == "gemm" || family.starts_with("conv"); }
 
-// By the counters: kernels that multiply matrices and did no operation on tensor cores. false: nothing was counted that tells.
+// Uses the counters: finds kernels that multiply matrices without tensor cores. Returns false if no counter shows that.
 bool add_counted_tensor_cores(const ProfileHeader& header, const LayerProfile& profile, const WorkTable& table,
                               std::vector<Explanation>& all) {
   double products = 0, without = 0;

@@ -23,7 +23,7 @@ std::vector<Explanation> explain(const ProfileHeader& header, const LayerProfile
 struct Distance {
   size_t layer = 0;    // in ProfileRows::layers
   double seconds = 0;  // beyond its bound
-  double share = 0;    // of the whole
+  double share = 0;    // share of the whole time
 };
 // Largest first, at most `most`.
 std::vector<Distance> largest_distances(const ProfileRows& rows, size_t most);

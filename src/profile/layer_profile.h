@@ -20,10 +20,10 @@ namespace deepgap {
 struct ProfiledLayer {
   std::string name;                           // as the engine says it: fused layers join node names with '+'
   std::string op;                             // as the engine says it
-  std::vector<std::string> nodes, operators;  // of the Graph; empty: the engine added the layer itself
-  std::string precision;                      // of its multiply-accumulates
-  Nanoseconds ns = 0;                         // as whole_ns
-  int64_t macs = 0, flop = 0, bytes = 0;      // of the batch; -1 where not known
+  std::vector<std::string> nodes, operators;  // names in the Graph; empty: the engine added the layer itself
+  std::string precision;                      // precision of its multiply-accumulates
+  Nanoseconds ns = 0;                         // measured like whole_ns
+  int64_t macs = 0, flop = 0, bytes = 0;      // for the batch; -1 where not known
 };
 
 struct LayerProfile {
@@ -31,11 +31,11 @@ struct LayerProfile {
   int64_t batch = 1;   // samples of a run
   int rounds = 0;
   std::vector<ProfiledLayer> layers;
-  // Of a run that nobody looks into. All times are means over the quicker half of the rounds: unlike medians they add up, and unlike means
-  // over all rounds they are not what a disturbance makes of them.
+  // Time of a run without instrumentation. All times are means over the quicker half of the rounds: unlike medians they add up, and unlike
+  // means over all rounds a disturbance does not change them.
   Nanoseconds whole_ns = 0;
   Nanoseconds whole_after_ns = 0;  // the same again, once the device is not watched any more; 0: it was not watched
-  // Work of a step of training by the network's graph, which is not told by layers; -1: not known, or a profile that has layers.
+  // Work of a training step by the network's graph, not split into layers; -1: not known, or the profile has layers.
   int64_t step_flop = -1, step_bytes = -1;
   std::vector<std::string> left_over;  // nodes with multiply-accumulates that no layer names
   // On a GPU: what it did for one batch, watched apart from the runs that are timed. Its layers are those above, in their order.

@@ -10,9 +10,9 @@
 namespace deepgap {
 
 struct ProfilePart {
-  std::string name;  // its first node and how many more there are; of what an engine added itself: "added by the engine"
+  std::string name;  // its first node and how many more there are; "added by the engine" if the engine added it
   int layers_a = 0, layers_b = 0;
-  double seconds_a = 0, seconds_b = 0;  // of a batch
+  double seconds_a = 0, seconds_b = 0;  // seconds per batch
 };
 struct ProfileChange {
   std::vector<ProfilePart> parts;  // by how much they differ, most first

@@ -12,7 +12,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double most_between = 0.05;  // of the whole: beyond it the layers do not explain the time
+constexpr double most_between = 0.05;  // share of the whole: beyond it the layers do not explain the time
 
 std::string bound_name(Bound bound, double bytes, int64_t last_cache_bytes) {
   if (bound == Bound::none) return "";

@@ -21,7 +21,7 @@ Ceilings machine() {
       2, {{"fp32", "wide", 100e9, 90e9}, {"int8", "wide", 400e9, 380e9}}, {{1'000, 100e9, 50e9, 40e9}, {1'000'000, 10e9, 9e9, 9e9}}, 3.0};
 }
 
-// Of 10 ms: a convolution at half the peak, a pool at a fifth of memory's bandwidth, a reorder of the engine's own, a view.
+// A batch takes 10 ms: a convolution at half the peak, a pool at a fifth of memory's bandwidth, a reorder of the engine's own, a view.
 LayerProfile example() {
   LayerProfile profile{.engine = "native 1.0", .rounds = 7};
   profile.layers = {{"conv1+relu1", "Conv", {"conv1", "relu1"}, {"Conv", "Relu"}, "fp32", 4'000'000, 100'000'000, 200'000'000, 2'000},

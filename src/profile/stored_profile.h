@@ -1,5 +1,5 @@
 // A profile as a Store keeps it beside a Record: what was taken, and the ceilings of that machine at that time, so that it can be shown
-// elsewhere and later. What the Record tells (the model and where it lies) is not in it. Plain data.
+// elsewhere and later. It does not repeat what the Record holds (the model and where it lies). Plain data.
 #pragma once
 
 #include "profile/show.h"

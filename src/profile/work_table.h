@@ -1,5 +1,5 @@
-// What a GPU did for one batch in the quantities of a training study: bytes, operations, rates and intensity, of the network and by family
-// of kernels. Counted by the hardware where it could be, else from the network's graph, which is said. Pure.
+// What a GPU did for one batch in the quantities of a training study: bytes, operations, rates and intensity, for the network and by kernel
+// family. The hardware counted them if it could; otherwise they come from the network's graph, and the text says so. Pure.
 #pragma once
 
 #include "ceilings/ceilings.h"
@@ -14,12 +14,12 @@
 
 namespace deepgap {
 
-// Of the hierarchy that values go through: what a level of it moved, as counted.
+// A level of the memory hierarchy, with what it moved as counted.
 struct MemoryLevel {
   std::string name;                    // DRAM, L2, L1
-  double bytes = 0;                    // read and written; of L1 what loads and stores of threads ask for, without shared memory
+  double bytes = 0;                    // read and written; for L1 what loads and stores of threads ask for, without shared memory
   std::optional<double> intensity;     // all operations a byte, tensor cores' among them
-  std::optional<double> of_bandwidth;  // of the level's measured ceiling
+  std::optional<double> of_bandwidth;  // share of the level's measured peak bandwidth
 };
 
 // What is not known is not there.
@@ -27,14 +27,14 @@ struct WorkRow {
   std::string name, layer;  // layer: of a kernel
   int kernels = 0;          // or layers, of a graph's count
   double seconds = 0;
-  double share = 0;  // of all rows' time
+  double share = 0;  // share of all rows' time
   std::optional<double> dram_read_bytes, dram_written_bytes, l2_read_bytes, l2_written_bytes;
   std::optional<double> l1_bytes;         // see MemoryLevel
   std::optional<double> bytes;            // DRAM's; from a graph: each value moved once
   std::optional<double> fp32_flop;        // fadd + fmul + 2 ffma of threads; from a graph: all operations of the network's layers
-  std::optional<double> other_flop;       // of threads in FP16 and FP64
-  std::optional<double> tensor_flop;      // of tensor cores, multiply and add as two
-  std::optional<double> busy, occupancy;  // part of the cycles in which a multiprocessor had work; of its warps then
+  std::optional<double> other_flop;       // FP16 and FP64 operations of threads
+  std::optional<double> tensor_flop;      // operations of tensor cores; a multiply-add is two
+  std::optional<double> busy, occupancy;  // share of the cycles in which a multiprocessor had work; share of its warps then
   // The least time that the device's ceilings allow for these bytes and operations, over the time, and which makes it.
   std::optional<double> of_roof;
   std::string bound;                // memory, compute; empty: not known
@@ -52,8 +52,8 @@ struct WorkTable {
   bool counted = false;           // by the hardware; else from the graph
   std::vector<WorkRow> families;  // longest first
   WorkRow network;                // one plain run, as it is timed; from a graph the sum of the layers whose work is known
-  std::vector<WorkRow> parts;     // kernels or layers, in their order; of what was counted
-  std::vector<WorkRow> layers;    // of what was counted: those of LayerProfile::layers, in their order; empty where they are others
+  std::vector<WorkRow> parts;     // only if counted: kernels or layers, in their order
+  std::vector<WorkRow> layers;    // only if counted: those of LayerProfile::layers, in their order; empty if they differ
 };
 
 // What the network's graph says of one batch, whoever does it; 0: it says nothing.
@@ -71,8 +71,8 @@ std::vector<std::string> families_of_layers(const LayerProfile& profile);
 // Families of what was traced and of what was counted.
 void assign_families(const Families& families, LayerProfile& profile);
 
-// Of the device's counters: the table, why there are none, what was left out. `top`: slowest kernels that are listed. Empty where nobody
-// asked for counters.
+// Describes the device's counters: the table, why there are none, what was left out. `top`: number of slowest kernels that are listed.
+// Returns an empty text if nobody asked for counters.
 std::string work_text(const LayerProfile& profile, const WorkTable& table, size_t top);
 // Names of the levels that any row of the table has, farthest first.
 std::vector<std::string> counted_levels(const WorkTable& table);

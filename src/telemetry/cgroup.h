@@ -1,7 +1,7 @@
 // The limits that control groups set on this process: version 1, version 2 and both at once (hybrid).
 //
-// A limit of any ancestor holds, so the smallest on the way to the root is taken. In a container the path in /proc/self/cgroup may be that
-// of the host and not exist here: then the mount's own root is the container's group.
+// A limit of any ancestor holds, so the smallest on the way to the root is taken. In a container, /proc/self/cgroup may name a path on the
+// host that does not exist here; then the mount's own root is the container's group.
 #pragma once
 
 #include "telemetry/system_file.h"

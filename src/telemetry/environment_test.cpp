@@ -112,7 +112,7 @@ TEST(Examine, AQuietTunedMachineIsFine) {
                     {"cpu.threads_per_core", int64_t{1}},
                     {"cpu.cores", int64_t{8}}};
   for (const Advice& a : examine_machine(facts, fake.path())) {
-    if (a.subject == "other processes" || a.subject == "threads") continue;  // of this machine, not of the fake one
+    if (a.subject == "other processes" || a.subject == "threads") continue;  // these describe this machine, not the fake one
     const bool unseen = a.subject == "steal" || a.subject == "huge pages";   // the fake machine says nothing of them
     EXPECT_EQ(a.level, unseen ? Advice::Level::unknown : Advice::Level::ok) << a.subject << ": " << a.finding;
   }

@@ -117,7 +117,7 @@ Advice judge_smt(const Facts& facts) {
           fmt::format("use at most --threads {}, one a core", *cores)};
 }
 
-// What the engines would take from the environment if nobody told them otherwise.
+// Judges what the engines take from the environment if no option sets their number of threads.
 Advice judge_thread_settings(size_t allowed) {
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
     const char* text = std::getenv(name);

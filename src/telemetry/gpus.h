@@ -16,7 +16,7 @@ struct GpuInventory {
   std::string reason;       // why no GPU is known; empty with one
   std::string note;         // about the order in which CUDA counts
   Facts driver;             // "driver", "cuda", "nvml": versions
-  std::vector<Facts> gpus;  // of cuda:0, cuda:1, ...: keys as below, and "path_to_N" where there are several
+  std::vector<Facts> gpus;  // facts about cuda:0, cuda:1, ...: keys as below, and "path_to_N" where there are several
 };
 // `root` stands for "/": NUMA node and CPU socket come from /sys.
 GpuInventory inspect_gpus(const NvmlLoader& load, const std::string& root = "/");

@@ -20,7 +20,7 @@ struct MachineLoad {
   double others = 0;                   // busy with processes other than this one and its children that ended meanwhile
   std::optional<double> steal;         // taken by the hypervisor for other machines
   double pages_swapped_in = 0;         // during the look
-  std::optional<BusyProcess> busiest;  // of the others, where one used any
+  std::optional<BusyProcess> busiest;  // busiest of the other processes, if any used CPU time
 };
 // Sleeps for `look_ms` between two readings. nullopt: /proc/stat is not there or does not advance.
 std::optional<MachineLoad> watch_machine(const SystemRoot& root, int look_ms);

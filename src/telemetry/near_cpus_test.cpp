@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Two sockets of four CPUs with a GPU each, and a third GPU of which the firmware tells nothing.
+// Two sockets of four CPUs with a GPU each, and a third GPU about which the firmware says nothing.
 struct NearCpus : testing::Test {
   NearCpus() {
     root.with("/sys/bus/pci/devices/0000:1b:00.0/numa_node", "0\n").with("/sys/bus/pci/devices/0000:1b:00.0/local_cpulist", "0-3\n");

@@ -95,7 +95,7 @@ struct NvmlApi {
   std::function<int(NvmlDevice, unsigned, unsigned*)> link_state, link_version;
   std::function<int(NvmlDevice, unsigned, NvmlPci*)> link_remote;
   std::function<int(NvmlDevice, NvmlDevice, int*)> common_ancestor;
-  std::function<int(NvmlDevice, NvmlDevice, int, int*)> peer_status;  // of one way to reach the other, such as nvml_peer_nvlink
+  std::function<int(NvmlDevice, NvmlDevice, int, int*)> peer_status;  // status of one way to reach the other, such as nvml_peer_nvlink
 };
 
 // Opens the library and starts it. On failure `reason` says why and the table is empty. The library stays open for the program's life:

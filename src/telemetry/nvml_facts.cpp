@@ -42,7 +42,7 @@ Fact clock_fact(const NvmlApi& api, NvmlDevice device, int which) {
   return fact_or(nvml_call(api.clock_max, device, which, &mhz), [&] { return mhz * 1e6; });
 }
 
-// Of a mode that also has a value after the next start.
+// Reads a mode that also has a value after the next start.
 Fact mode_fact(const std::function<int(NvmlDevice, unsigned*, unsigned*)>& function, NvmlDevice device) {
   unsigned now = 0, later = 0;
   return fact_or(nvml_call(function, device, &now, &later), [&] { return now != 0; });
@@ -98,7 +98,7 @@ void add_place(const NvmlApi& api, NvmlDevice device, const SystemRoot& root, Fa
   facts["cpu_socket"] = socket && *socket >= 0 ? Fact(*socket) : not_available("/sys does not say");
 }
 
-// An NVSwitch has no address that the driver tells: all bits are set.
+// The driver reports no address for an NVSwitch: all bits are set.
 std::string peer_name(const NvmlPci& remote) {
   const std::string address = sysfs_name(remote);
   return address.starts_with("ffff:ff:ff") ? "a switch" : address;

@@ -23,7 +23,7 @@ struct FakeGpu {
 struct FakeNvml {
   std::vector<FakeGpu> gpus;
   int init_result = nvml_ok;
-  int calls = 0;  // of functions of devices
+  int calls = 0;  // number of calls of device functions
 
   int answer(NvmlDevice device, const std::string& function) {
     ++calls;

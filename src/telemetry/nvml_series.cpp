@@ -52,7 +52,7 @@ NvmlReading energy(Api api, NvmlDevice device) {
   return scaled(result, static_cast<double>(millijoules) / 1e3);
 }
 
-// Of the moment, where the driver has that; else nvmlDeviceGetPowerUsage, from Ampere on (but for GA100) a mean over a second.
+// Reads the power at this moment, if the driver has it; else nvmlDeviceGetPowerUsage, from Ampere on (except GA100) a mean over a second.
 NvmlReading power(Api api, NvmlDevice device) {
   const NvmlReading instant = field(api, device, nvml_field_power_instant, 1e-3);
   if (instant.result == nvml_ok || instant.result == nvml_gpu_is_lost) return instant;

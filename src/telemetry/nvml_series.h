@@ -22,7 +22,7 @@ struct NvmlRow {
 // Energy first: it is the one whose time matters.
 std::span<const NvmlRow> nvml_rows();
 
-// Else `power` is what nvmlDeviceGetPowerUsage tells: a mean over the last second from Ampere on.
+// Returns whether the driver reports the power of the moment. Else `power` is a mean over the last second from Ampere on.
 bool tells_power_of_the_moment(const NvmlApi& api, NvmlDevice device);
 
 }  // namespace deepgap

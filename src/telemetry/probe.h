@@ -16,11 +16,11 @@
 namespace deepgap {
 
 struct TelemetrySettings {
-  static constexpr int slices = 5;          // of a period, for probes that see slices
+  static constexpr int slices = 5;          // slices of a period, for probes that see slices
   std::string root = "/";                   // stands for "/", so that tests play absent and broken sources
-  std::vector<DeviceId> devices;            // that are measured on: a probe of devices reads these alone
+  std::vector<DeviceId> devices;            // devices that are measured; a probe of devices reads these alone
   Nanoseconds period = 100'000'000;         // between readings; longer where a probe would take more than 1 % of a core
-  Nanoseconds slow_period = 1'000'000'000;  // of read_slow(), or the period where that is longer
+  Nanoseconds slow_period = 1'000'000'000;  // period of read_slow(), or `period` if that is longer
 };
 
 // Called by one thread at a time (Telemetry's lock).
@@ -54,7 +54,7 @@ class Telemetry {
   // "probe.proc" -> "available" or "not available: why"; "probe.proc.cpu_frequency" -> "not available: why" for a series that is missing;
   // "probe.proc.core_share" -> CPU time that reading it takes, of one core.
   virtual Facts availability() const = 0;
-  virtual Facts environment() const = 0;  // of all probes
+  virtual Facts environment() const = 0;  // facts from all probes
   // Whether a series "name" or "name.DOMAIN" is read.
   virtual bool reads(const std::string& name) const = 0;
   // Readings with begin <= time <= end. A series without one is left out.

@@ -23,7 +23,7 @@ constexpr int64_t tile_rows = 16, tile_lanes = 32, depth_step = 32;
 
 int64_t padded(int64_t depth) { return round_up(depth, depth_step); }
 
-// What LDTILECFG reads: eight tiles of 16 rows and 64 bytes. Constant, since the intrinsic does not tell the compiler that it reads all.
+// Read by LDTILECFG: eight tiles of 16 rows and 64 bytes. Constant, since the compiler does not know that the intrinsic reads it all.
 struct alignas(64) TileConfiguration {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
   uint16_t bytes_per_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};

@@ -23,7 +23,7 @@ const AttentionProducts& products_of(const AttentionCall& call) {
 
 // Places of one thread's scratch memory, in bytes.
 struct Layout {
-  int64_t rows, lanes;  // of a tile
+  int64_t rows, lanes;  // size of a tile
   int64_t key_tiles, value_tiles;
   size_t key_tile, value_tile;  // bytes of one
   size_t query = 0, keys, values, scores, weights, result, bytes;

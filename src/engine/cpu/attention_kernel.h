@@ -25,12 +25,12 @@ struct AttentionCall {
 struct AttentionBuffers {
   const std::byte *query, *key, *value, *mask;  // mask: nullptr where there is none
   std::byte* result;
-  std::byte* scratch;  // of attention_scratch_bytes()
+  std::byte* scratch;  // attention_scratch_bytes() bytes
 };
 
-DataType attention_precision(const AttentionCall& call);  // of its products
+DataType attention_precision(const AttentionCall& call);  // precision of its products
 size_t attention_scratch_bytes(const AttentionCall& call, int threads);
-// On the calling thread's OpenMP team, of `threads` at most.
+// Runs on the calling thread's OpenMP team, with `threads` threads at most.
 void run_attention(const AttentionCall& call, const AttentionBuffers& buffers, int threads);
 
 }  // namespace deepgap

@@ -15,7 +15,7 @@ inline constexpr int64_t most_attention_lanes = 32;
 struct AttentionOperand {
   DataType type;  // float32 or bfloat16
   const std::byte* data;
-  int64_t offset;  // of its first element
+  int64_t offset;  // offset of its first element
   int64_t count, line_step;
   int64_t depth, depth_step;
 };
@@ -33,8 +33,8 @@ class AttentionProducts {
   virtual DataType factors() const = 0;  // what is multiplied: float32 or bfloat16
   virtual int64_t rows() const = 0;
   virtual int64_t lanes() const = 0;                    // most_attention_lanes at most
-  virtual size_t left_bytes(int64_t depth) const = 0;   // of a packed operand of rows() lines; multiples of 64
-  virtual size_t right_bytes(int64_t depth) const = 0;  // of one of lanes() lines
+  virtual size_t left_bytes(int64_t depth) const = 0;   // for a packed operand of rows() lines; a multiple of 64
+  virtual size_t right_bytes(int64_t depth) const = 0;  // for a packed operand of lanes() lines
 
   // Lines beyond the operand's are 0.
   virtual void pack_left(const AttentionOperand& from, std::byte* panel) const = 0;

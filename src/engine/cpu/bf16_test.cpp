@@ -13,7 +13,7 @@ using testing::GraphBuilder;
 
 constexpr double least_db = 40;
 
-// Of the multiply-accumulates; attention multiplies in BF16 only on AMX.
+// Share of the multiply-accumulates that is expected in BF16; attention multiplies in BF16 only on AMX.
 double most() { return uses_amx() ? 1 - 1e-9 : 0.9; }
 
 void expect_agrees(const Graph& graph, const std::vector<Shape>& shapes, uint32_t seed, double least_share) {

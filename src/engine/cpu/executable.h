@@ -47,16 +47,16 @@ class Executable {
 
  private:
   struct Bound {
-    std::vector<dnnl::memory> memories;  // of one step; arguments_ refers to them
+    std::vector<dnnl::memory> memories;  // memories of one step; arguments_ refers to them
     std::vector<dnnl_exec_arg_t> arguments;
-    std::vector<BufferId> buffers;  // of a function step
+    std::vector<BufferId> buffers;  // buffers of a function step
     std::vector<std::byte*> addresses;
   };
   struct External {
     bool input;
     size_t position;
-    dnnl_memory_t memory;  // of a primitive step, or
-    std::byte** address;   // of a function step
+    dnnl_memory_t memory;  // memory of a primitive step, or
+    std::byte** address;   // address for a function step
   };
 
   void plan_lifetimes();

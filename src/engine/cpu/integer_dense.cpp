@@ -232,7 +232,7 @@ void IntegerDense::multiply(const Piece& piece, const int16_t* slab, const std::
                        .start = no_sums,
                        .sums = sums};
       const bool is_last = run + block_ >= runs_;
-      int64_t y = 0, x = 0;  // of the next pixel, from the piece's first row
+      int64_t y = 0, x = 0;  // place of the next pixel, from the piece's first row
       for (int64_t pixel = first; pixel < last; pixel += integer_tile_rows) {
         const int64_t rows = std::min(integer_tile_rows, last - pixel);
         for (int64_t r = 0; r < rows; ++r) {

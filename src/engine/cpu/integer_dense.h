@@ -21,12 +21,12 @@ struct IntegerLayer {
   int64_t samples = 1, groups = 1;
   int64_t depth = 0, outputs = 0;                                                                               // channels of one group
   std::array<int64_t, 2> source{1, 1}, target{1, 1}, kernel{1, 1}, stride{1, 1}, dilation{1, 1}, before{0, 0};  // height, width
-  DataType type = DataType::u8;                                                                                 // of the source
+  DataType type = DataType::u8;                                                                                 // type of the source
   int32_t zero = 0;
   IntegerEpilogue epilogue;
 
   int64_t pixels() const { return target[0] * target[1]; }
-  int64_t terms() const { return kernel[0] * kernel[1] * depth; }  // of a sum
+  int64_t terms() const { return kernel[0] * kernel[1] * depth; }  // terms of a sum
   // The largest absolute value of an input without its zero point.
   int64_t largest_input() const;
 };
@@ -60,13 +60,13 @@ class IntegerDense {
   bool by_pixel_;                        // 1x1 without padding: a slab holds pixels; else rows of the picture
   int64_t runs_ = 1, run_ = 0;           // runs of inputs in a sum, and their length
   std::vector<int64_t> run_offsets_;     // in bytes
-  int64_t pairs_ = 0;                    // of inputs in a run
+  int64_t pairs_ = 0;                    // pairs of inputs in a run
   int64_t block_ = 1;                    // runs whose weights are in the first-level cache together
   int64_t slab_width_ = 0;               // pixels
   int64_t stretch_ = 1, stretches_ = 1;  // pixels or rows of output in a piece, and how many of those a picture has
   int64_t panels_ = 1, panels_in_piece_ = 1, panel_groups_ = 1;
   size_t sums_offset_ = 0;
-  size_t scratch_bytes_ = 0;  // of one thread
+  size_t scratch_bytes_ = 0;  // bytes per thread
 };
 
 // to[i] = from[i] - zero, of `type`.

@@ -26,8 +26,8 @@ class IntegerDepthwise {
 
   IntegerLayer layer_;
   int threads_;
-  int64_t blocks_, slab_width_, stretch_, stretches_;  // of 16 channels; in pixels; of output rows
-  std::vector<int64_t> offsets_;                       // of each tap, in floats
+  int64_t blocks_, slab_width_, stretch_, stretches_;  // blocks: of 16 channels; slab: pixels; stretch: output rows
+  std::vector<int64_t> offsets_;                       // offset of each tap, in floats
   size_t scratch_bytes_;
 };
 

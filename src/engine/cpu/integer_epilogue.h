@@ -29,12 +29,12 @@ class IntegerEpilogue {
   DataType result = DataType::f32;  // u8, i8 or f32
   float quanta_per_unit = 1;        // one over the result's scale
   int32_t result_zero = 0;
-  int64_t channels = 0;  // of a pixel in result and residual
+  int64_t channels = 0;  // channels of a pixel in result and residual
 
   // To be called once all is set: makes the vectors long enough for the kernel to read a whole tile anywhere, and sees whether the quick
   // way does it.
   void finish();
-  int64_t bytes_by_channel() const;  // of a pixel, read or written
+  int64_t bytes_by_channel() const;  // bytes read and written for a channel of a pixel
   // `sums` [rows][integer_tile_columns] of the channels [first, first + count); pixels[r]: which pixel row r is.
   void write(const int32_t* sums, const int64_t* pixels, int64_t rows, int64_t first, int64_t count, const std::byte* residual,
              std::byte* target) const;

@@ -37,7 +37,7 @@ class IntegerWinograd {
   IntegerLayer layer_;
   int64_t tile_;
   int threads_;
-  int64_t down_, across_, tiles_;  // of a picture, of all samples
+  int64_t down_, across_, tiles_;  // tiles of an image in either direction; tiles of all samples
   int64_t stretch_, stretches_, panels_, panels_in_piece_, panel_groups_;
   size_t inputs_offset_, products_offset_, scratch_bytes_;
 };

@@ -30,7 +30,7 @@ bool has_avx512() {
 bool has_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni") != 0; }
 bool has_bf16() { return has_vnni() && __builtin_cpu_supports("avx512bf16") != 0; }
 
-// Of leaf 7, register edx.
+// Returns whether register edx of CPUID leaf 7 shows AMX.
 bool shows_amx() {
   constexpr unsigned tile = 1U << 24, bf16 = 1U << 22, int8 = 1U << 25;
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;

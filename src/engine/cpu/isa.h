@@ -19,7 +19,7 @@ void limit_isa(const std::string& name);
 // "AVX-512 AMX": what is computed with, or before the first limit_isa what would be.
 std::string isa_description();
 
-// Of the ISA in use, after limit_isa.
+// These describe the ISA in use, after limit_isa.
 bool multiplies_integers_exactly();  // VNNI: products of 8 bits are summed in 32 bits, not in 16
 bool computes_bf16();
 bool uses_avx2();

@@ -21,7 +21,7 @@ bool can_multiply(const Lowering& lowering, const Operation& operation) {
 struct Factor {
   ValueId id;
   memory::desc lies;   // dims and strides of the product over the dense row-major bytes
-  memory::desc asked;  // of the primitive: any layout for a constant
+  memory::desc asked;  // what the primitive asks for: any layout for a constant
 };
 
 // `type`: of the elements that are multiplied. A constant lies as the Graph has it, anything else was made in that type.

@@ -248,7 +248,7 @@ void Lowering::lower_parts(const Node& node) {
     parts.insert(parts.end(), together.begin(), together.end());
     together.clear();
   };
-  std::vector<Node> conversions;  // of inputs: before everything
+  std::vector<Node> conversions;  // conversions of inputs come before everything
   for (Node& part : parts_of(node, add)) {
     const bool reads_input = std::find(node.inputs.begin(), node.inputs.end(), part.inputs[0]) != node.inputs.end();
     if (is_dequantize(part) && constant(part.inputs[0]) != nullptr) {

@@ -1,5 +1,5 @@
 // Lowering: turns the operations of a bound Graph, one after the other, into the steps of a CpuPlan. The lower_* functions (operators.h)
-// ask it for inputs in the layouts their primitives want, and tell it what they write.
+// ask it for inputs in the layouts that their primitives want, and report to it what they write.
 //
 // A value may exist in several layouts at once ("variants"); conversions become reorder steps, each made once. A buffer that is read for
 // the last time may be written in place. One thread, used during load only.
@@ -36,9 +36,9 @@ class Lowering {
   DataType type(ValueId id) const { return graph_.values[static_cast<size_t>(id)].type; }
   const Tensor* constant(ValueId id) const;
   dnnl::memory::desc plain(ValueId id) const { return plain_desc(type(id), dims(id)); }
-  // Of numbers in `type`, of anything else as it is.
+  // Numbers get `type`; anything else keeps its own.
   dnnl::memory::desc plain(ValueId id, dnnl::memory::data_type type) const;
-  // What a heavy operator computes numbers in.
+  // Returns the type in which heavy operators compute numbers.
   dnnl::memory::data_type number_type() const;
   // What the elements of `id` are kept in by the operator that makes it.
   dnnl::memory::data_type stored_type(ValueId id) const;

@@ -148,7 +148,7 @@ Network::Plan Network::plan(NetworkSource& source, int64_t batch) {
   const Graph graph = folded_graph(source.unbound(), batch);
   const double activation_bytes = source.integers() == Integers::computed_with ? 1 : options_.compute_type == ComputeType::bf16 ? 2 : 4;
   const bool by_samples = shares_samples(source, graph, batch);
-  // Whoever has time takes the next sample: so parts are no larger than they are told to be.
+  // Idle threads take the next sample, so a part is one sample unless the options ask for more.
   const int64_t wanted = by_samples && options_.part == 0 ? 1 : options_.part;
   const int64_t part = part_of(source.unbound(), graph, batch, wanted, options_.threads, activation_bytes);
   Plan plan{

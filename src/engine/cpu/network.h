@@ -64,10 +64,10 @@ class Network {
   struct Plan {
     int64_t batch = 1;
     int64_t parts = 1;                   // runs of the executable that make up the batch
-    std::vector<Shape> inputs, outputs;  // of the batch
+    std::vector<Shape> inputs, outputs;  // shapes for the batch
     std::vector<size_t> input_part_bytes, output_part_bytes;
     Executable* executable = nullptr;
-    int64_t samples = 1;      // of a part
+    int64_t samples = 1;      // samples in a part
     bool by_samples = false;  // threads share samples: each has an executable of its own
   };
   // The smallest plan for at least `samples`; nullptr when there is none.
@@ -77,7 +77,7 @@ class Network {
   // The same, with the time of each step: of all parts together.
   std::vector<LayerTiming> run_timed(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                                      const std::function<Nanoseconds()>& now);
-  PrecisionShares precision_shares() const;  // of the multiply-accumulates of the largest batch
+  PrecisionShares precision_shares() const;  // shares of the multiply-accumulates of the largest batch
   size_t arena_bytes() const;
   // The constants it reads, by address: what several Networks share is there once.
   const std::map<const std::byte*, size_t>& weights() const { return weights_; }
@@ -91,7 +91,7 @@ class Network {
     Arena arena;
     dnnl::stream stream;
     std::map<int64_t, std::unique_ptr<Executable>> executables;  // by samples a run
-    std::vector<const std::byte*> inputs;                        // of the part that runs
+    std::vector<const std::byte*> inputs;                        // addresses for the part that runs
     std::vector<std::byte*> outputs;
   };
   Executable& executable_for(NetworkSource& source, int64_t samples);
@@ -103,7 +103,7 @@ class Network {
   void run_parts(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, RunPart run_part);
 
   NetworkOptions options_;
-  std::vector<int> cpus_;  // of its threads; empty: the system places them
+  std::vector<int> cpus_;  // CPUs of its threads; empty: the system places them
   dnnl::engine engine_;
   dnnl::stream stream_;
   Arena arena_;
@@ -111,11 +111,11 @@ class Network {
   std::map<int64_t, std::unique_ptr<Executable>> executables_;  // by samples a run
   std::map<int64_t, Plan> plans_;                               // by batch size
   std::map<const std::byte*, size_t> weights_;                  // bytes, by address
-  std::vector<const std::byte*> input_addresses_;               // of the part that runs
+  std::vector<const std::byte*> input_addresses_;               // addresses for the part that runs
   std::vector<std::byte*> output_addresses_;
 };
 
-// Of all constants that any of them reads.
+// Returns the bytes of all constants that any of them reads.
 size_t weight_bytes(std::span<const Network* const> networks);
 
 // The first node with a shape that is not known once the batch is, "NonZero, node n5": it depends on data. Empty where there is none.

@@ -51,7 +51,7 @@ void expect_same_integers(const Tensor& expected, const Tensor& got) {
 }
 
 struct Expectations {
-  double int8_share = 1;                 // of the multiply-accumulates; below 0: not looked at
+  double int8_share = 1;                 // share of the multiply-accumulates; below 0: not checked
   std::vector<std::string> other_steps;  // that are no work of the integers' own: explicit conversions between
   bool without_vnni = true;              // integers also where the CPU's products of bytes saturate: by our own kernels
 };

@@ -7,7 +7,7 @@
 
 namespace deepgap {
 
-std::vector<int> allowed_cpus();  // of the calling thread, ascending
+std::vector<int> allowed_cpus();  // CPUs that the calling thread may use, ascending
 
 // While it lives, parallel regions of this thread use `threads` threads; with `cpus` not empty, thread i stays on cpus[i]. The calling
 // thread gets its affinity back afterwards; the others belong to the team and keep theirs.

@@ -26,14 +26,14 @@ struct DecoderRow {
   int64_t sequence = 0;  // slot of the cache
   int64_t position = 0;
   int64_t token = 0;
-  bool wants_scores = false;  // of the token that follows
+  bool wants_scores = false;  // whether the scores of the next token are wanted
 };
 
 class DecoderRuntime {
  public:
-  static constexpr int64_t most_rows = 128;  // of a step
+  static constexpr int64_t most_rows = 128;  // rows of a step
 
-  // The model outlives it. `stored_as`: to what matrices of floats are converted; f32: they stay as they are.
+  // The model outlives it. `stored_as`: the type to which matrices of floats are converted; f32: they stay as they are.
   DecoderRuntime(const DecoderModel& model, const DecoderKernels& kernels, WeightType stored_as);
 
   // Throws Error{out_of_memory}. Forgets all sequences.
@@ -43,7 +43,7 @@ class DecoderRuntime {
 
   // At most most_rows rows; those of a sequence in the order of their positions, none missing since position 0.
   void run(std::span<const DecoderRow> rows);
-  // Of the last run: the scores that its n-th row that wants them got, one for each token of the vocabulary.
+  // Returns the scores of the last run for the n-th row that wants them, one for each token of the vocabulary.
   std::span<const float> scores(size_t n) const;
 
   int64_t weight_bytes() const { return weight_bytes_; }  // as they are held
@@ -100,13 +100,13 @@ class DecoderRuntime {
   Norm output_norm_;
   Linear scores_of_;
   int64_t weight_bytes_ = 0;
-  std::map<WeightType, int64_t> numbers_;  // of matrices, by type
+  std::map<WeightType, int64_t> numbers_;  // numbers in matrices, by type
   std::vector<float> cosines_, sines_;     // by position, then by pair
   std::optional<KvCache> cache_;
 
   Factor factor_;
   std::vector<float> hidden_, normalized_, qkv_, attended_, inner_, scores_;
-  std::vector<std::vector<float>> attention_scores_;  // of each thread
+  std::vector<std::vector<float>> attention_scores_;  // one vector per thread
 };
 
 }  // namespace deepgap

@@ -12,11 +12,11 @@ namespace deepgap {
 
 // Rows of activations: as floats, and quantized in blocks of 32 where a matrix multiplies integers.
 struct Activations {
-  int64_t columns = 0;  // of a row
+  int64_t columns = 0;  // numbers in a row
   const float* floats = nullptr;
   const int8_t* integers = nullptr;
-  const float* scales = nullptr;  // of each block; a row has columns / 32
-  const float* sums = nullptr;    // of each block: its scale times the sum of its integers
+  const float* scales = nullptr;  // one for each block; a row has columns / 32
+  const float* sums = nullptr;    // one for each block: its scale times the sum of its integers
 };
 
 // Keys and values of a sequence in a layer and a head, in FP16. Keys: of eight positions together, a number of each after the other.
@@ -28,7 +28,7 @@ struct CachedHead {
 
 struct DecoderKernels {
   const char* name = nullptr;  // "AVX2"
-  // Of one row.
+  // Quantizes one row.
   void (*quantize)(const float* from, int64_t columns, int8_t* integers, float* scales, float* sums);
   // to[row * stride + r] for `rows` rows of activations and the rows r of the matrix that are in the groups.
   void (*multiply)(const PackedMatrix& matrix, const Activations& x, int64_t rows, int64_t first_group, int64_t end_group, float* to,

@@ -18,7 +18,7 @@ class KvCache {
   int64_t context() const { return context_; }
   int64_t bytes() const { return 2 * static_cast<int64_t>(sizeof(uint16_t)) * sequences_ * sequence_; }
   CachedHead head(int64_t sequence, int64_t layer, int64_t kv_head) const;
-  // Of one head and position, head_size numbers in FP16 each.
+  // Stores the key and value of one head and position: head_size numbers in FP16 each.
   void write(int64_t sequence, int64_t layer, int64_t kv_head, int64_t position, const uint16_t* key, const uint16_t* value);
 
  private:

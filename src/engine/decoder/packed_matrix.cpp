@@ -32,7 +32,7 @@ std::byte* interleave(Blocks from, int64_t offset, int64_t bytes, int64_t width,
   return to;
 }
 
-// Of 32 numbers of four bits the byte that holds columns i and i + 16.
+// Returns the byte that holds columns i and i + 16 of 32 numbers of four bits.
 uint8_t pair_of_q4_k(const std::byte* block, int group, int64_t i) {
   if (block == nullptr) return 0;
   const std::byte* bits = block + 16 + 32 * (group / 2);
@@ -54,7 +54,7 @@ void pack_q4_k(Blocks from, std::byte* to) {
   }
 }
 
-// Of each 32 columns: eight scales of the first 16, eight of the others, then eight chunks of four columns.
+// Packs each 32 columns as eight scales of the first 16, eight of the others, then eight chunks of four columns.
 void pack_q6_k(Blocks from, std::byte* to) {
   int8_t numbers[lanes][256] = {};
   for (int64_t lane = 0; lane < lanes; ++lane)

@@ -1,8 +1,8 @@
 // A weight matrix as the decoder's inner loops read it: eight rows side by side, so that a vector register holds a number of each row and
 // no sum runs across a register. Quantized weights keep their bits; only their order changes.
 //
-// Of each group of eight rows the blocks of columns follow one another. A block of 32 columns of Q4_1 is eight scales and eight offsets
-// (FP16, one a row), then four chunks of 32 bytes: of each row four bytes, whose low halves are columns 4j to 4j+3 and whose high halves
+// A group of eight rows holds its blocks of columns one after another. A block of 32 columns of Q4_1 is eight scales and eight offsets
+// (FP16, one a row), then four chunks of 32 bytes: four bytes of each row, whose low halves are columns 4j to 4j+3 and whose high halves
 // are columns 16+4j to 16+4j+3. Q8_0 has eight chunks of four columns, a byte each. Plain numbers stand column after column, eight rows
 // each.
 #pragma once

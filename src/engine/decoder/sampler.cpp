@@ -23,7 +23,7 @@ int64_t Sampler::choose(std::span<const float> scores) {
     weights.push_back(std::exp((score - highest) / settings_.temperature));
     sum += weights.back();
   }
-  double within = 0;  // of the most likely ones that together reach top_p
+  double within = 0;  // weight of the most likely ones that together reach top_p
   size_t count = 0;
   while (count < weights.size() && (count == 0 || within < settings_.top_p * sum)) within += weights[count++];
   double draw = static_cast<double>(random_() >> 11) * 0x1p-53 * within;

@@ -365,7 +365,7 @@ DEEPGAP_DECODER_TARGET void gate(float* values, const float* up, int64_t count) 
   const __m256 sign = _mm256_set1_ps(-0.0F), one = _mm256_set1_ps(1);
   for (; i + lanes <= count; i += lanes) {
     const __m256 x = _mm256_loadu_ps(values + i);
-    const __m256 e = exponential(_mm256_or_ps(x, sign));  // of minus the size
+    const __m256 e = exponential(_mm256_or_ps(x, sign));  // exponential of minus the absolute value
     const __m256 above = _mm256_blendv_ps(one, e, x);     // the sigmoid's numerator: e below 0
     const __m256 silu = _mm256_mul_ps(x, _mm256_div_ps(above, _mm256_add_ps(one, e)));
     _mm256_storeu_ps(values + i, _mm256_mul_ps(silu, _mm256_loadu_ps(up + i)));

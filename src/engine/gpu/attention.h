@@ -16,7 +16,7 @@ namespace deepgap::gpu {
 struct AttentionLayout {
   Attention attention;
   std::array<int64_t, 3> first{};  // elements before query, key and value
-  Element element = Element::f16;  // of all but the mask
+  Element element = Element::f16;  // type of all tensors but the mask
 };
 
 // Whether each is read, and the result written, 16 bytes at a time: their elements next to each other, all else multiples of eight.

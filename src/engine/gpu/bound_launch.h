@@ -31,7 +31,7 @@ class BoundLaunch {
   bool overlaps_previous_ = false;
   unsigned cluster_ = 1;
   cuda::Function function_ = nullptr;
-  LibraryCall::Run call_;  // of a library
+  LibraryCall::Run call_;  // a library's call
 };
 
 }  // namespace deepgap::gpu

@@ -13,7 +13,7 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr int rows = 64, group_bytes = 64;  // of a tile; of a group's columns, as kernels/chain.cuh has them
+constexpr int rows = 64, group_bytes = 64;  // rows of a tile; bytes of a group's columns, as in kernels/chain.cuh
 
 int bytes_of(Element element) { return static_cast<int>(byte_size(element)); }
 

@@ -61,11 +61,11 @@ struct ChainVariant {
   // `weights`: by problems(), as ConvolutionVariant::pack takes them.
   std::vector<std::byte> (*pack)(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights) = nullptr;
   size_t packed_bytes = 0;
-  ChainTile tile;         // of the chain's family
+  ChainTile tile;         // tile of the chain's family
   InvertedTile inverted;  // likewise
 };
 
-// Of either family, the likeliest to be quickest first; none where chip or shapes do not suit.
+// Returns variants of either family, fastest first by estimate; none if chip or shapes do not suit.
 std::vector<ChainVariant> chain_variants(const Chain& chain, const Chip& chip);
 ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& chip);
 
@@ -75,12 +75,12 @@ struct ChainPlan {
   bool plain = true;  // a tile is 64 pixels in a row; else rows of a padded picture
   int padded_w = 0, region_rows = 0, row_regions = 0;
   int64_t tiles = 0;
-  struct Source {  // of the first link, of the branch
+  struct Source {  // sources of the first link and of the branch
     int step_bytes = 128, steps = 1, taps = 1;
-    size_t piece_bytes = 0, box_bytes = 0;  // of a step
-    std::vector<uint32_t> box;              // of the copy engine
+    size_t piece_bytes = 0, box_bytes = 0;  // bytes of a step
+    std::vector<uint32_t> box;              // box of a TMA copy
   } source, branch;
-  struct Part {  // of problems()
+  struct Part {  // one for each of problems()
     int columns = 0, product_columns = 0;
     size_t weights_at = 0, weight_bytes = 0;
     int table = 0;  // in floats

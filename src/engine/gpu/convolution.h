@@ -71,14 +71,14 @@ struct MaxPool {
 struct Convolution {
   ComputeType compute = ComputeType::f16;
   Element source = Element::f16;  // f16, bf16, f32; with ComputeType::i8 i8 or u8, with f8 e4m3
-  int source_zero = 0;            // of integers: padding of the picture stands for 0, so it holds this; products use q - source_zero
+  int source_zero = 0;            // zero point of integers: padding stands for 0, so it holds this; products use q - source_zero
   int64_t batch = 1;
   int64_t in_h = 1, in_w = 1, in_channels = 1, in_pitch = 8;
   int64_t out_h = 1, out_w = 1, out_channels = 1, out_pitch = 8;
   int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, dilation_h = 1, dilation_w = 1;
   int64_t groups = 1;
   Epilogue epilogue;
-  std::optional<MaxPool> pool;  // of what the epilogue makes: the target is [batch, pool.out_h, pool.out_w, out_pitch]
+  std::optional<MaxPool> pool;  // pools what the epilogue makes: the target is [batch, pool.out_h, pool.out_w, out_pitch]
 
   int64_t macs() const;  // multiply-accumulates
   // A short name of everything above that decides which variant is quickest: the key of the tuner's cache.

@@ -14,7 +14,7 @@ namespace deepgap::gpu {
 namespace {
 
 constexpr unsigned threads = 128;
-constexpr int64_t most_places = 81;  // of the kernel: beyond this it is long text; sums of bytes stay below 2^24
+constexpr int64_t most_places = 81;  // places of the kernel: beyond this it is long text; sums of bytes stay below 2^24
 
 struct Patch {
   int vector, x, y;

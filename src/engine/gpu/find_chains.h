@@ -13,7 +13,7 @@ namespace deepgap::gpu {
 
 struct FoundChain {
   Chain chain;
-  std::vector<size_t> steps;  // of the plan, by Chain::problems()
+  std::vector<size_t> steps;  // steps of the plan, by Chain::problems()
   size_t place = 0;           // the step before which the chain can stand instead
 };
 

@@ -16,7 +16,7 @@ namespace deepgap::gpu {
 
 struct Form {
   Element element = Element::f32;
-  bool channels_last = false;  // of rank 3 and more
+  bool channels_last = false;  // only for rank 3 and more
   int64_t pitch = 1;
 };
 

@@ -19,7 +19,7 @@ constexpr int64_t piece = 64;  // columns that one copy brings: 128 bytes, as fa
 
 struct Tiles {
   int teams = 2, blocks = 2;  // blocks: on one multiprocessor at once
-  int pieces = 1;             // of a row
+  int pieces = 1;             // pieces of a row
   int buffers = 1;            // each of a unit: the queries of a block, and its head's keys and values
   int64_t keys = 64, last = 64, count = 1, stages = 1;
   size_t tile_bytes() const { return static_cast<size_t>(keys * pieces) * 128; }
@@ -108,7 +108,7 @@ std::string source_of(const AttentionLayout& layout, const Tiles& tiles, const G
                       const std::string& entry) {
   const Attention& a = layout.attention;
   const bool half = layout.element == Element::f16;
-  Convolution problem;  // of products_text, which reads what is multiplied
+  Convolution problem;  // as products_text needs it, which reads what is multiplied
   problem.compute = half ? ComputeType::f16 : ComputeType::bf16;
   problem.source = layout.element;
   std::string source(kernel_prelude());

@@ -11,9 +11,9 @@
 namespace deepgap::gpu {
 
 struct IntegerEpilogue {
-  std::optional<EpilogueStep> round;  // of the sums, before all else
-  bool adds = false;                  // the residual
-  int low = 0, high = 0;              // of the stored integers
+  std::optional<EpilogueStep> round;  // rounding of the sums, before all else
+  bool adds = false;                  // adds the residual
+  int low = 0, high = 0;              // bounds of the stored integers
 };
 
 // nullopt: the target is no integer, or other steps are asked for.

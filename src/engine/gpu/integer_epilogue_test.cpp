@@ -40,7 +40,7 @@ TEST(IntegerEpilogue, ClampsInWholeNumbers) {
 TEST(IntegerEpilogue, LeavesOtherStepsToThePlainWay) {
   EXPECT_FALSE(integer_epilogue(to_bytes({{EpilogueStep::Kind::activation, "tanhf(v)"}})));
   EXPECT_FALSE(integer_epilogue(to_bytes({EpilogueStep::clamped(0, 6), EpilogueStep::of(EpilogueStep::Kind::add)})));
-  EXPECT_FALSE(integer_epilogue(to_bytes({EpilogueStep::clamped(50, 60)})));  // nothing is left to tell apart
+  EXPECT_FALSE(integer_epilogue(to_bytes({EpilogueStep::clamped(50, 60)})));  // nothing is left to distinguish
   EXPECT_FALSE(integer_epilogue(to_bytes({EpilogueStep::rounded(0.5F, 7, Element::u8)}))) << "halves are many";
   Epilogue in_quarters = to_bytes({});
   in_quarters.target_inverse = 4;

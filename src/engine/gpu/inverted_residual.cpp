@@ -55,10 +55,10 @@ bool follows(const Convolution& next, const Convolution& p) {
 
 // What a chain becomes under a tile.
 struct Plan {
-  int source_steps = 0;                                     // of 16 channels, that the first product sums over
+  int source_steps = 0;                                     // steps of 16 channels that the first product sums over
   int source_stride = 0, chunk_stride = 0, out_stride = 0;  // bytes between rows in shared memory
   int chunks = 0, warps_m = 1, own_rows = 1, out_columns = 0;
-  int project_at = 0, depthwise_at = 0, weight_bytes = 0, biases_at = 0, part_bytes = 0;  // of a chunk's weights
+  int project_at = 0, depthwise_at = 0, weight_bytes = 0, biases_at = 0, part_bytes = 0;  // places and sizes in a chunk's weights
   int wide_at = 0, source_at = 0, convolved_at = 0, weights_at = 0;                       // in shared memory
   size_t shared_bytes = 0;
   int region = 0, pixels = 0;
@@ -235,7 +235,7 @@ bool suits(const Chain& chain, const InvertedTile& tile) {
   const Convolution& project = *parts.project;
   const double covered = static_cast<double>(divide_up(project.out_h, tile.h) * tile.h * divide_up(project.out_w, tile.w) * tile.w);
   const int items = tile.h / tile.patch_h * (tile.w / tile.patch_w) * tile.chunk / 2;
-  constexpr int most_rows = 16;  // of 16 pixels, of one warp: their bits fit a word
+  constexpr int most_rows = 16;  // blocks of 16 pixels per warp: their bits fit a word
   return plan_of(chain, tile).region <= most_rows * 16 * tile.warps &&
          covered <= 1.35 * static_cast<double>(project.out_h * project.out_w) && items >= 24 * tile.warps &&
          divide_up(parts.depthwise->out_pitch, tile.chunk) * tile.chunk * 4 <= parts.depthwise->out_pitch * 5;

@@ -23,7 +23,7 @@ class Kernels {
 
   // Calls of libraries have no text: nothing is compiled for them, and their function is nullptr.
 
-  // Compiles what is not there yet, on `threads` threads. A text that does not compile is left out; function() tells of it.
+  // Compiles what is not there yet, on `threads` threads. A text that does not compile is left out; function() throws for it.
   void prepare(std::span<const Launch* const> launches, int threads);
   // Throws Error{internal} for a text that does not compile.
   cuda::Function function(const Launch& launch);

@@ -48,7 +48,7 @@ TEST(Kernels, ATextThatDoesNotCompileIsToldOfAndHarmsNoOther) {
   EXPECT_EQ(kernels.compiled(), 1);
 }
 
-// Of another chip, another compiler or by another hand: none of it is what the text compiles to.
+// A file for another chip, from another compiler or by another hand is not what the text compiles to.
 TEST(Kernels, AFileOfSomethingElseIsMadeAgain) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
   const TemporaryFolder folder;

@@ -38,7 +38,7 @@ struct TensorMapArgument {
   std::vector<uint64_t> sizes, strides;
   std::vector<uint32_t> box, steps;  // steps: elements between those that are read; empty: 1
   int swizzle_bytes = 0;             // 0, 32, 64, 128
-  int64_t offset_bytes = 0;          // of the first element in the buffer
+  int64_t offset_bytes = 0;          // offset of the first element in the buffer
 };
 // As TensorMapArgument in the form for convolutions (cuTensorMapEncodeIm2col); `lower`, `upper`: the corners of the pixel box.
 struct Im2colMapArgument {

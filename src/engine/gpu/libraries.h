@@ -24,8 +24,8 @@ namespace deepgap::gpu {
 // One thread, the context current. Variants may outlive it.
 class Libraries {
  public:
-  // Of each library the likeliest to be quick first; none where no library does the problem, is found, or starts on this device. Their
-  // names hold the library's version: "cublaslt 13.1.0 2" is the third of its guesses. Opens the libraries at the first call.
+  // Returns the variants of each library, fastest first by its guess; none if no library does the problem, is found, or starts on this
+  // device. Their names hold the library's version: "cublaslt 13.1.0 2" is the third of its guesses. Opens the libraries at the first call.
   std::vector<ConvolutionVariant> variants(const Convolution& problem, const Chip& chip);
 
  private:

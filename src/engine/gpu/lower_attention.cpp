@@ -38,7 +38,7 @@ bool is_wide(const std::array<int64_t, 4>& steps, int64_t columns, size_t column
 int64_t up(int64_t size) { return (size + 15) / 16 * 16; }
 
 struct Layout : AttentionLayout {
-  int row_blocks = 1;  // of 16 queries, for each of the four warps
+  int row_blocks = 1;  // blocks of 16 queries, for each of the four warps
   int64_t rows() const { return int64_t{64} * row_blocks; }
 };
 

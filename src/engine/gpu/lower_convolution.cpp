@@ -33,9 +33,9 @@ struct Dense {
   std::vector<float> bias;  // per output channel; may be empty
   ValueId source = no_value;
   Form source_form, target_form;
-  size_t channel_axis = 1;  // of the result
+  size_t channel_axis = 1;  // channel axis of the result
   int64_t in_pitch = 0;     // 0: the source form's
-  double factor = 1;        // of the sums
+  double factor = 1;        // factor of the sums
 };
 
 // What integers mean: nullopt-like false where it is no product of integers that the kernels have.
@@ -203,7 +203,7 @@ Form source_form(const Lowering& lowering, Convolution problem, const Shape& in)
   return form;
 }
 
-constexpr int64_t patch_pitch = 4;  // of a pixel
+constexpr int64_t patch_pitch = 4;  // numbers per pixel
 
 // Windows that lie side by side over a picture of few channels, as the first layer of a transformer has them.
 bool is_patches(const Convolution& p) {

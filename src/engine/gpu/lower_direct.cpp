@@ -21,7 +21,7 @@ std::string taps_open(const std::vector<WindowAxis>& axes) {
   return text;
 }
 
-// Of a transposed convolution, where `in` and `out` change places: the input that tap t brings to this result, if any.
+// For a transposed convolution, `in` and `out` change places: finds the input that tap t brings to this result, if any.
 std::string turned_taps_open(const std::vector<WindowAxis>& axes) {
   std::string text;
   for (size_t i = 0; i < axes.size(); ++i)

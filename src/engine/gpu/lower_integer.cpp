@@ -15,7 +15,7 @@
 namespace deepgap::gpu {
 namespace {
 
-// Of at most one element, so that it can be read at 0.
+// Returns whether an input has one element, so that it can be read at 0.
 bool is_single(const Lowering& lowering, const Node& node, size_t input) { return element_count(lowering.shape(node.inputs[input])) == 1; }
 bool has(const Node& node, size_t input) { return input < node.inputs.size() && node.inputs[input] != no_value; }
 

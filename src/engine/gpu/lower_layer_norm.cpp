@@ -11,7 +11,7 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr int64_t most_numbers = 64;  // of one thread
+constexpr int64_t most_numbers = 64;  // numbers per thread
 constexpr int rows_of_block = 4;
 
 bool is_parameter(const Operand& operand, int64_t count) {

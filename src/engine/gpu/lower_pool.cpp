@@ -15,7 +15,7 @@ namespace {
 struct Pool {
   std::vector<WindowAxis> axes;
   bool largest = false, counts_padding = false;
-  float norm = 0;  // of LpPool
+  float norm = 0;  // p of LpPool
   std::optional<Quantization> source, result;
 };
 

@@ -95,7 +95,7 @@ std::optional<Operand> input_products(Lowering& lowering, const Node& node, cons
   return lowering.native(products);
 }
 
-// Of constant float32 packed once, else by a kernel in each run.
+// Packs constant float32 weights once, others by a kernel in each run.
 Operand recurrent_weights(Lowering& lowering, const Operation& operation, const RecurrentKernel& kernel) {
   const ValueId r = operation.main.inputs[2];
   const Tensor* constant = lowering.constant(r);

@@ -15,7 +15,7 @@ namespace deepgap::gpu {
 namespace {
 
 struct Reduction {
-  const char* start;  // of r
+  const char* start;  // start value of r
   const char* each;   // takes v in
   const char* end;    // uses `count`
 };

@@ -19,7 +19,7 @@ namespace {
 
 struct Suppression {
   int64_t pictures = 1, classes = 1, boxes = 1;
-  int64_t most = 0;  // of a class
+  int64_t most = 0;  // limit per class
   float overlap = 0, least_score = 0;
   bool is_centre = false;  // boxes are x, y, width, height of the centre
 };

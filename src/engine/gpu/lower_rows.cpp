@@ -32,7 +32,7 @@ bool run(Lowering& lowering, const Operation& operation, const std::vector<Opera
 
 namespace {
 
-// Of doubles: a thread for each result goes over its row.
+// Lowers a Softmax of doubles: a thread for each result goes over its row.
 bool softmax_of_doubles(Lowering& lowering, const Operation& operation, const Operand& in, const std::vector<size_t>& reduced) {
   auto places = coordinates(in.shape.size());
   std::string open, close;

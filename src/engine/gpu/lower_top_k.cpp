@@ -42,7 +42,7 @@ void search_plainly(Lowering& lowering, const Operation& operation, const Search
   if (search.places) emit(*search.places, Kind::integer, "  r = at;");
 }
 
-// Of number `x` that is read.
+// Returns the text that makes a sort key from number `x`.
 std::string key_text(Element element, bool largest) {
   std::string bits = "unsigned(int(x)) ^ 0x80000000u";
   if (element == Element::u32) bits = "unsigned(x)";

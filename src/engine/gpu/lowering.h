@@ -1,5 +1,5 @@
 // Lowering: turns the operations of a bound Graph, one after the other, into the steps of a GpuPlan. The lower_* functions (operators.h)
-// ask it for inputs in the forms their kernels want, and tell it what they write.
+// ask it for inputs in the forms that their kernels want, and report to it what they write.
 //
 // A value may lie in several forms at once; conversions become steps, each made once. One thread, used during load only. Calls no driver.
 #pragma once
@@ -18,8 +18,8 @@
 namespace deepgap::gpu {
 
 struct GpuNumbers {
-  ComputeType compute = ComputeType::f32;  // of convolutions and products of numbers
-  Element stored = Element::f32;           // what numbers between operators are kept in
+  ComputeType compute = ComputeType::f32;  // precision of convolutions and products of numbers
+  Element stored = Element::f32;           // type in which numbers are kept between operators
   bool products_in_float8 = false;         // those of float8.h; the chip has it
 };
 

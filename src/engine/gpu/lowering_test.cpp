@@ -148,7 +148,7 @@ TEST(GpuLowering, QueryKeyAndValueAreOneProduct) {
     EXPECT_NE(step.op, "Split") << step.name;
     products += step.choice ? 1 : 0;
   }
-  EXPECT_EQ(products, 12 * 4 + 1);  // of a layer: query, key and value; output; two of the network between; the answers' one
+  EXPECT_EQ(products, 12 * 4 + 1);  // each layer: query, key and value; output; two of the network between; at the end the answers' one
 }
 
 // Tables are kept as what is picked from them is, so that neighbours are read together.

@@ -10,7 +10,7 @@ namespace deepgap::gpu {
 
 struct MmaTile {
   int m, n;              // pixels, channels of a block
-  int row_bytes;         // of k in a step: 64, 128
+  int row_bytes;         // bytes of k in a step: 64, 128
   int stages;            // steps in shared memory
   int warps_m, warps_n;  // that share the tile
   int warps_k = 1;       // that share each step's k
@@ -24,7 +24,7 @@ struct MmaTile {
 // begin at whole chunks of 16 bytes.
 struct MmaSplit {
   int64_t groups, in, out;  // joined groups; channels of one
-  int64_t place_chunks;     // of 16 bytes, that one place of the kernel has
+  int64_t place_chunks;     // chunks of 16 bytes in one place of the kernel
   int64_t steps;
   int64_t tiles_m, tiles_n;
   int vector;  // channels that a thread stores at once

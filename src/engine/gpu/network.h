@@ -35,8 +35,8 @@ struct NetworkOptions {
   const Clock* clock = nullptr;  // by which the parts of making it are timed; outlives the Network. nullptr: they are not
 };
 
-// Of many batch sizes, those that programs are made for: a smaller query goes through the next larger one, which is at most half as large
-// again. Ascending; up to sixteen are all taken.
+// Returns those of many batch sizes that programs are made for: a smaller query goes through the next larger one, which is at most half as
+// large again. Ascending; up to sixteen are all taken.
 std::vector<int64_t> compiled_sizes(std::vector<int64_t> asked);
 
 // One batch size: steps with their kernels chosen.
@@ -64,7 +64,7 @@ class Network {
   const Program* program_for(int64_t samples) const;
   const std::map<int64_t, Program>& programs() const { return programs_; }
   Kernels& kernels() { return kernels_; }
-  size_t arena_bytes() const;  // of the largest program
+  size_t arena_bytes() const;  // bytes for the largest program
   size_t weight_bytes() const { return weight_bytes_; }
   PrecisionShares precision_shares() const;
   // How long each part of making it took: "lower", "kernels" (compiling, or reading what was compiled before), "tune", "pack" (weights in
@@ -83,7 +83,7 @@ class Network {
   // Makes one step of each chain that is known to be quicker so.
   void join_known_chains(Program& program, Tuner& tuner, Packed& packed) const;
   static const Tuner::MeasuredChain* measured(Tuner& tuner, const FoundChain& found, const Chosen& chosen);
-  // Of the others, too, by what the tuner measures; gives the steps that are left the kernels that were chosen for them.
+  // Joins the other chains, too, by what the tuner measures; gives the remaining steps the kernels that were chosen for them.
   void settle_all(Program& program, Tuner& tuner, const Chosen& chosen, Packed& packed) const;
   static BufferId keep(Program& program, std::vector<std::byte> bytes, Packed& packed);
   static Step settled(Program& program, const FoundChain& found, const ChainVariant& variant, Packed& packed);

@@ -44,7 +44,7 @@ bool lower_rotary_embedding(Lowering& lowering, const Operation& operation);
 bool lower_roi_align(Lowering& lowering, const Operation& operation);
 bool lower_deform_conv(Lowering& lowering, const Operation& operation);
 bool lower_einsum(Lowering& lowering, const Operation& operation);
-bool lower_plain_matmul(Lowering& lowering, const Operation& operation);  // of vectors, of whole numbers, of doubles
+bool lower_plain_matmul(Lowering& lowering, const Operation& operation);  // products of vectors, integers or doubles
 bool lower_trilu(Lowering& lowering, const Operation& operation);
 bool lower_eye_like(Lowering& lowering, const Operation& operation);
 bool lower_constant_of_shape(Lowering& lowering, const Operation& operation);

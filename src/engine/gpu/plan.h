@@ -33,7 +33,7 @@ struct Choice {
 };
 
 struct Step {
-  std::string name;  // of the node or the joined names
+  std::string name;  // name of the node, or the joined names
   std::string op;
   std::vector<Launch> launches;
   std::vector<BufferId> roles;  // by role of the launches' arguments; -1 where there is none

@@ -13,11 +13,11 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr int64_t run_pixels = 8;  // of a row of the kernel, as products read it
+constexpr int64_t run_pixels = 8;  // pixels of a kernel row, as products read it
 constexpr int most_columns = 64;   // five sets of sums fit the registers
 
 struct PooledStemTile {
-  int rows = 4;  // of the pool's result, of a warpgroup
+  int rows = 4;  // rows of the pool's result per warpgroup
   int teams = 1, blocks = 2;
 };
 

@@ -13,10 +13,10 @@ constexpr int64_t most_threads = 512, most_slices = 4, most_sequences = 4, share
 
 // How a block is divided.
 struct Division {
-  int64_t blocks = 1;     // of `lanes` places of the state
+  int64_t blocks = 1;     // blocks of `lanes` places of the state
   int64_t units = 32;     // threads side by side
-  int64_t slices = 1;     // of the state, of which each thread multiplies one
-  int64_t sequences = 1;  // of a block
+  int64_t slices = 1;     // slices of the state; each thread multiplies one
+  int64_t sequences = 1;  // sequences of a block
 };
 
 int64_t shared_bytes(const RecurrentKernel& kernel, const Division& d, int64_t lanes) {

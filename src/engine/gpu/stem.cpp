@@ -17,7 +17,7 @@ namespace deepgap::gpu {
 namespace {
 
 struct StemPlan {
-  int rows = 4;    // of the output, of a tile
+  int rows = 4;    // output rows of a tile
   int teams = 2;   // warpgroups
   int blocks = 2;  // on one multiprocessor
   int columns = 64;

@@ -7,7 +7,7 @@
 
 namespace deepgap::gpu {
 
-inline constexpr int64_t stem_channels = 4;  // of a pixel in shared memory
+inline constexpr int64_t stem_channels = 4;  // channels of a pixel in shared memory
 
 // Columns of products that hold the output channels; 0: there is no such number.
 int stem_columns(const Convolution& problem);

@@ -10,8 +10,8 @@ namespace deepgap::gpu {
 
 struct TileWork {
   int64_t row_tiles = 0, column_tiles = 0;
-  int rows = 64, columns = 64;  // of a tile
-  double k_bytes = 0;           // of a row of either operand
+  int rows = 64, columns = 64;  // size of a tile
+  double k_bytes = 0;           // bytes of k in a row of either operand
   double source_bytes = 0;      // copied to shared memory for one tile
   double flight_bytes = 0;      // that one block has under way at most
   bool resident = false;        // the weights are copied once a block

@@ -15,7 +15,7 @@ std::string tile_epilogue_text();
 // What every tile of warpgroups that multiply ("teams") beside one that copies is.
 struct TeamTile {
   int teams = 1;         // warpgroups that multiply
-  int row_blocks = 1;    // of 64 rows, of one team
+  int row_blocks = 1;    // blocks of 64 rows that one team has
   int columns = 64;      // output channels of a tile
   int step_bytes = 128;  // bytes of k that one copy brings, a row: 32, 64, 128
   int blocks = 1;        // on one multiprocessor at once
@@ -26,7 +26,7 @@ struct TeamTile {
   int tile_teams() const { return turns ? 1 : teams; }
   int threads() const { return 128 * (teams + 1); }
   int entry_registers() const { return std::min(248, 65536 / (threads() * blocks) / 8 * 8); }
-  // Of a thread that multiplies: what the producer's warpgroup does not need.
+  // Registers of a thread that multiplies: what the producer's warpgroup does not need.
   int team_registers() const { return std::min(240, (entry_registers() * (teams + 1) - producer_registers()) / teams / 8 * 8); }
   int tile_rows() const { return 64 * row_blocks * tile_teams(); }
 };

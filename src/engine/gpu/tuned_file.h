@@ -10,8 +10,8 @@
 
 namespace deepgap::gpu {
 
-// Winners that deepgap brings along for a chip like this one, of the same architecture with as many multiprocessors, and behind them those
-// for the device of that name as the driver tells it: of two lines for one key the last one counts. Empty where it has neither.
+// Returns the tuned configurations that are bundled for chips like this one (same architecture, as many multiprocessors), then those for
+// the device of the driver's name: of two lines for one key the last one counts. Empty if there are neither.
 std::string shipped_winners(std::string_view device, const Chip& chip);
 // The line behind the first of winners that are brought along: what they were found on.
 std::string chip_line(const Chip& chip);
@@ -25,8 +25,8 @@ class TunedFile {
   // Empty: remembers nothing. `shipped`: the text of such a file, of which what was found here takes nothing away.
   explicit TunedFile(std::string path, std::string_view shipped = {});
   const std::string* find(const std::string& key) const;
-  // Of keys that are `before`, a number and `behind`, the winner whose number is nearest to this one, as a ratio of at most three, but not
-  // the number itself; of two as near the lower's. nullptr: there is none.
+  // Among keys that are `before`, a number and `behind`, finds the entry whose number is nearest to this one, not equal to it and at a
+  // ratio of at most three; the lower of two that are as near. Returns nullptr if there is none.
   const std::string* find_nearest(const std::string& before, int64_t number, const std::string& behind) const;
   void add(const std::string& key, const std::string& variant, long long nanoseconds);
   bool empty() const { return known_.empty(); }

@@ -18,7 +18,7 @@ namespace {
 
 class TunedFileTest : public ::testing::Test {
  protected:
-  // Of one winner, as it is written.
+  // Returns the text of a file with one tuned configuration.
   std::string written() const {
     TunedFile file(path_);
     file.add("a", "wgmma 64", 10);

@@ -47,8 +47,8 @@ class Tuner {
   void remember(const Chain& chain, bool taken);
 
  private:
-  // The quickest by name, and the quickest of our own kernels, for a problem of the same key that the library does not do: a key does not
-  // tell one clamp from another.
+  // The fastest variant by name, and the fastest of our own kernels, for a problem of the same key that the library does not do: a key does
+  // not distinguish one clamp from another.
   struct Chosen {
     std::string best, own;
   };

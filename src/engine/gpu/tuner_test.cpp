@@ -46,7 +46,7 @@ class TunerTest : public ::testing::Test {
   // Kernels that were launched, of ours or of the library.
   int launches() const { return gpu_.calls("cuLaunchKernelEx"); }
 
-  // Of all tests, so that each text is compiled once.
+  // All tests share one, so that each text is compiled once.
   static const TemporaryFolder& cache() {
     static const TemporaryFolder folder;
     return folder;
@@ -62,7 +62,7 @@ class TunerTest : public ::testing::Test {
   Chip chip_{80, 108, 163 << 10};
   Convolution problem_ = test_convolution(ComputeType::f16, {.size = 7, .in = 64, .out = 64, .kernel = 1});
   long library_us_ = 10, own_us_ = 100;  // on the device
-  long call_us_ = 0;                     // of the library, on the CPU
+  long call_us_ = 0;                     // time of the library's call on the CPU
 };
 
 const auto of_library = StartsWith("cublaslt 13.1.0 ");

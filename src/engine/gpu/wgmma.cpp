@@ -165,7 +165,7 @@ void sort(std::vector<Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
 }
 
-// Of overlapping_tiles those that may be the quickest, the best first.
+// Returns those of overlapping_tiles that may be the fastest, the best first.
 std::vector<Candidate> overlapping_candidates(const Convolution& problem, const Chip& chip, double cycles_of_best) {
   constexpr size_t most = 8;
   constexpr double hope = 1.15;  // what the estimate may be wrong by

@@ -17,7 +17,7 @@ struct WindowAxis {
   int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
 };
 
-// Of a node with strides, dilations, pads or auto_pad. `in`, `out`, `kernel`: the spatial sizes.
+// Reads a node's strides, dilations, pads or auto_pad. `in`, `out`, `kernel`: the spatial sizes.
 std::vector<WindowAxis> window_axes(const Node& node, std::span<const int64_t> in, std::span<const int64_t> out,
                                     std::span<const int64_t> kernel);
 

@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-bool is_onnx_op(const Node& node, std::string_view op);  // of the default domain
+bool is_onnx_op(const Node& node, std::string_view op);  // only for operators of the default domain
 bool is_graph_output(const Graph& graph, ValueId id);
 // Every node and graph output that reads `from` reads `to` instead.
 void replace_uses(Graph& graph, ValueId from, ValueId to);

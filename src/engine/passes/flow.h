@@ -33,9 +33,9 @@ class Flow {
 
 // A constant float32 of one element.
 std::optional<float> number_of(const Graph& graph, ValueId id);
-// Of an operator with two inputs, the one that is not `id`.
+// Returns that input of an operator with two inputs which is not `id`.
 ValueId other_input(const Node& node, ValueId id);
-// Within what exporters' rounding of `value`, which is above 0, may leave.
+// Returns whether the number differs from `value`, which is above 0, by no more than exporters' rounding.
 bool is_about(std::optional<float> number, double value);
 
 // The input of the operator that this node, with those before it, writes out; none for other nodes.

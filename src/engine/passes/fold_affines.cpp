@@ -71,7 +71,7 @@ struct ChannelOf {
 };
 // NOLINTEND(clang-analyzer-core.DivideZero)
 
-// Of a Conv, ConvTranspose or Gemm with constant float32 weights and at least one output channel.
+// Returns the rule for a Conv, ConvTranspose or Gemm with constant float32 weights and at least one output channel.
 std::optional<ChannelOf> channel_rule(const Graph& graph, const Node& node) {
   const Tensor* tensor = node.inputs.size() > 1 ? constant_of(graph, node.inputs[1]) : nullptr;
   if (tensor == nullptr || tensor->type != DataType::f32 || tensor->shape.size() < 2) return std::nullopt;

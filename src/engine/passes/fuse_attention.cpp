@@ -15,7 +15,7 @@ namespace {
 
 // One operand as the products see it: a value with a Transpose before it or none.
 struct Seen {
-  ValueId id = no_value;  // of what lies in memory
+  ValueId id = no_value;  // the value that lies in memory
   Shape shape;            // as seen
   std::vector<int64_t> steps;
 };

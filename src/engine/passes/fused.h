@@ -46,13 +46,13 @@ std::optional<Activation> activation_of(const Graph& graph, const Node& node);
 struct Post {
   enum class Kind { activation, add, multiply, round } kind = Kind::activation;
   Activation activation;
-  ValueId operand = no_value;                // of add and multiply: the outer Graph's value
-  std::optional<Quantization> quantization;  // of the operand, where it is integers that stand for numbers; of round
+  ValueId operand = no_value;                // for add and multiply: a value of the outer Graph
+  std::optional<Quantization> quantization;  // for round, and for an operand of integers that stand for numbers
 };
 
 // A node as an executor sees it, fused or not.
 struct Operation {
-  std::string name;                                   // of the node, or the joined names
+  std::string name;                                   // name of the node, or the joined names
   Node main;                                          // with the outer Graph's ids as inputs
   std::vector<Post> posts;                            // in order
   ValueId output = no_value;                          // first output

@@ -28,7 +28,7 @@ struct FusionRules {
   bool attention = true;             // the products around a Softmax are one step
   bool join_projections = false;     // query, key and value are one product; for attention that reads parts of rows where they lie
   bool regions = true;               // nodes that are connected by values of unknown size are one step
-  int64_t most_spread_channels = 4;  // of a ConvTranspose that is computed as a convolution of single pixels; 0: none is
+  int64_t most_spread_channels = 4;  // limit for a ConvTranspose that becomes a convolution of single pixels; 0: never
 };
 
 }  // namespace deepgap

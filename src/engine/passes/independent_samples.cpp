@@ -17,7 +17,7 @@ const std::set<std::string_view> by_first_input{
     "AveragePool", "BatchNormalization", "Clip",          "Conv",     "ConvTranspose",     "Dropout",   "Elu",     "Flatten", "Gelu",
     "HardSigmoid", "HardSwish",          "GlobalMaxPool", "Identity", "GlobalAveragePool", "LeakyRelu", "MaxPool", "Relu",    "Reshape",
     "Sigmoid",     "Softplus",           "Squeeze",       "Tanh",     "Unsqueeze"};
-// Of pictures; the batch keeps its size, so that no axis but those of a crop could move it.
+// These work on images; the batch keeps its size, so that no axis but those of a crop could move it.
 const std::set<std::string_view> rearranging{"DepthToSpace", "Resize", "SpaceToDepth", "Upsample"};
 const std::set<std::string_view> elementwise{"Add", "Sub", "Mul", "Div", "Max", "Min", "Pow"};
 

@@ -98,7 +98,7 @@ std::optional<Quantization> quantization_of(const Graph& graph, const Node& node
 
 namespace {
 
-// Of those nodes whose inputs are all constants.
+// Folds the nodes that `concerns` selects and whose inputs are all constants.
 template <typename Predicate>
 void fold_where(Graph& graph, Predicate concerns) {
   std::vector<bool> erase(graph.nodes.size(), false);

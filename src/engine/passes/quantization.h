@@ -15,7 +15,7 @@ struct Quantization {
   DataType type = DataType::u8;  // u8 or i8
   std::vector<float> scales;
   std::vector<int32_t> zero_points;  // as many
-  size_t axis = 0;                   // of the tensor; without meaning where there is one scale
+  size_t axis = 0;                   // axis of the tensor; without meaning if there is one scale
 
   bool per_tensor() const { return scales.size() == 1; }
   float scale() const { return scales.front(); }

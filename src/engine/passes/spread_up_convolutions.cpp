@@ -13,7 +13,7 @@ namespace deepgap {
 namespace {
 
 struct Tiles {
-  int64_t channels = 0, height = 0, width = 0;  // of one tile
+  int64_t channels = 0, height = 0, width = 0;  // sizes of one tile
   int64_t size() const { return channels * height * width; }
 };
 

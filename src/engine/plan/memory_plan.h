@@ -16,7 +16,7 @@ struct Lifetime {
 
 struct MemoryPlan {
   std::vector<size_t> offsets;  // one per lifetime, multiples of the alignment
-  size_t bytes = 0;             // of the arena
+  size_t bytes = 0;             // size of the arena
 };
 
 inline constexpr size_t cache_line = 64;

@@ -34,7 +34,7 @@ __device__ __forceinline__ void wait_for(unsigned barrier, unsigned parity) {
   }
 #endif
 }
-// Of so many threads, by their number 1 to 15.
+// Waits until so many threads have met at the barrier of this number, 1 to 15.
 __device__ __forceinline__ void meet(int number, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory"); }
 
 __device__ __forceinline__ void copy_rows(unsigned to, const Map& map, unsigned barrier, int column, int row) {
@@ -88,7 +88,7 @@ __device__ __forceinline__ void copy_piece(unsigned to, const void* from) {
 __device__ __forceinline__ void store_word(unsigned address, unsigned word) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
 }
-// Of two sums; what is not a number is larger than any.
+// Returns the larger of two sums; NaN is larger than any number.
 __device__ __forceinline__ int larger(int a, int b) { return max(a, b); }
 __device__ __forceinline__ float larger(float a, float b) {
   asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));

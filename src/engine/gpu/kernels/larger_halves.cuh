@@ -1,4 +1,4 @@
-// Of two halves of a word each; what is no number wins.
+// Each half of the result is the larger of the two words' halves; NaN wins.
 #if __CUDA_ARCH__ >= 900
 __device__ __forceinline__ unsigned larger_s16x2(unsigned a, unsigned b) {
   asm("max.s16x2 %0, %0, %1;" : "+r"(a) : "r"(b));

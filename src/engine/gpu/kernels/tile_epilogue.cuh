@@ -5,7 +5,7 @@
 //   g * 4 * run + p * 16 + q * 4.
 //   end_run: the numbers of one thread's run in a group of columns.
 struct Table {
-  float scale[table_share], bias[table_share];  // of one thread
+  float scale[table_share], bias[table_share];  // one thread's share
   __device__ __forceinline__ void load(const float* scale_bias, int column) {
 #pragma unroll
     for (int i = 0; i < table_share; i++) {

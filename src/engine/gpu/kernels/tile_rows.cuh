@@ -52,7 +52,7 @@ __device__ __forceinline__ void make_ring(unsigned full, unsigned empty, int sta
   }
 }
 
-static const int tiles_apart = turns ? teams : 1;  // of a team, in the order of its block
+static const int tiles_apart = turns ? teams : 1;  // distance between a team's tiles, in the order of its block
 // A warpgroup that multiplies, going through the tiles of its block.
 struct Team {
   const float* scale_bias;
@@ -85,7 +85,7 @@ struct Team {
 #pragma unroll
       for (int block = 0; block < row_blocks; block++) kept[group].load(residual, of, block, group);
   }
-  // Of tile `index`, before its products ...
+  // Called for tile `index`, before its products ...
   __device__ __forceinline__ void begin(int index) {
     here = next;
     if (!resident && !turns) table.load(scale_bias, column);

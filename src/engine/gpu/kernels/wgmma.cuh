@@ -2,7 +2,7 @@
 // wgmma_text.cpp writes. After it: tile_rows.cuh, wgmma_consumer.cuh.
 //
 // Where things lie in shared memory, which tile comes when.
-static const int rows_bytes = tile_rows * step_bytes;  // of one copy
+static const int rows_bytes = tile_rows * step_bytes;  // bytes of one copy
 static const int stage_rows_bytes = stage_steps * rows_bytes;
 static const int stage_bytes = stage_rows_bytes + (resident ? 0 : stage_steps * weight_bytes);
 static const int stages_at = resident ? steps * weight_bytes : 0;
@@ -10,7 +10,7 @@ static const int tables_at = stages_at + stages * stage_bytes;
 static const int barriers_at = tables_at + teams * columns * 8;
 static const int tile_stages = steps / stage_steps;
 static const int groups_of_columns = columns / (4 * run);
-static const int product_sums = columns / products / 2;  // of one thread
+static const int product_sums = columns / products / 2;  // sums per thread
 
 __device__ __forceinline__ unsigned full_at(unsigned base, unsigned stage) { return base + barriers_at + 8 * stage; }
 __device__ __forceinline__ unsigned empty_at(unsigned base, unsigned stage) { return base + barriers_at + 8 * (stages + stage); }

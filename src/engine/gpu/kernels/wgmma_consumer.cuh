@@ -3,8 +3,8 @@ __device__ __forceinline__ void release(unsigned base, unsigned stage, int lane)
   if (lane == 0) arrive(empty_at(base, stage));
 }
 
-// One team: multiplies what the stages bring, then ends the sums. Where teams take turns the stages of a tile are read by one of them,
-// which begins when the team before has seen all of its own come: a barrier's parity tells one phase from the next, no more.
+// One team: multiplies what the stages bring, then ends the sums. If teams take turns, one team reads the stages of a tile. It begins when
+// the team before has seen all of its own arrive: a barrier's parity distinguishes only one phase from the next.
 __device__ __forceinline__ void consume(unsigned base, float* tables, const float* scale_bias, const unsigned char* residual,
                                         unsigned char* target) {
   const int lane = threadIdx.x % 32;

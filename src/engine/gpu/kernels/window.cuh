@@ -19,7 +19,7 @@ __device__ __forceinline__ unsigned weights_empty(unsigned base, unsigned stage)
   return base + barriers_at + 8 * (2 * source_stages + weight_stages + stage);
 }
 __device__ __forceinline__ bool tile_at(int index, int& row, int& column) {
-  const int linear = blockIdx.x + index * gridDim.x;  // of resident weights the grid is a multiple of column_tiles
+  const int linear = blockIdx.x + index * gridDim.x;  // with resident weights the grid is a multiple of column_tiles
   column = linear % column_tiles;
   row = linear / column_tiles;
   return row < row_tiles;

@@ -19,7 +19,7 @@
 namespace deepgap {
 namespace {
 
-constexpr size_t most_nodes = 1'000'000;  // of one Loop
+constexpr size_t most_nodes = 1'000'000;  // the most nodes of one unrolled Loop
 
 bool is_control_flow(const Node& node) { return node.domain.empty() && (node.op == "If" || node.op == "Loop" || node.op == "Scan"); }
 
@@ -65,7 +65,7 @@ class Inliner : private GrowingGraph {
   Graph take() { return std::move(graph_); }
 
  private:
-  // Of the If, Loop or Scan after `before` others.
+  // Returns the position of the If, Loop or Scan that comes after `before` others.
   std::optional<size_t> position_of(size_t before) const {
     for (size_t i = 0; i < graph_.nodes.size(); ++i)
       if (is_control_flow(graph_.nodes[i]) && before-- == 0) return i;
@@ -80,7 +80,7 @@ class Inliner : private GrowingGraph {
       return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return id == no_value || contents.contains(id); });
     });
     for (const Node& node : graph_.nodes)
-      for (const ValueId id : node.outputs) contents.erase(id);  // of a node that stays for its other outputs
+      for (const ValueId id : node.outputs) contents.erase(id);  // the node stays for its other outputs
     graph_.constants.merge(contents);
     fold_constants(graph_, true);
     infer_shapes(graph_);
@@ -102,7 +102,7 @@ class Inliner : private GrowingGraph {
     return true;
   }
 
-  // Of outputs whose type the file says: those with a shape.
+  // Compares the outputs whose type the file states, which are those with a shape.
   static void require_same_type(const Node& node, const Graph& then, const Graph& otherwise, size_t i) {
     const Value &a = then.values[static_cast<size_t>(then.outputs[i])], &b = otherwise.values[static_cast<size_t>(otherwise.outputs[i])];
     if (a.dims && b.dims && a.type != b.type)
@@ -264,7 +264,7 @@ class Inliner : private GrowingGraph {
       std::vector<ValueId> arguments{add_constant(prefix + "iteration", scalar(i)), add_constant(prefix + "condition", flag(true))};
       arguments.insert(arguments.end(), loop.state.begin(), loop.state.end());
       const std::vector<ValueId> results = append(body, arguments, prefix, node);
-      if (constant_of(graph_, results[0]) == nullptr) inline_all();  // of this iteration's nodes
+      if (constant_of(graph_, results[0]) == nullptr) inline_all();  // folds the nodes of this iteration
       const auto condition = known<uint8_t>(graph_, results[0], DataType::boolean);
       if (!condition) return false;
       goes_on = *condition != 0;

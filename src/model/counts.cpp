@@ -56,7 +56,7 @@ int64_t window_elements(const Node& node, const Shape& weights, size_t first) {
   return count;
 }
 
-// Of all indices together, however an engine splits it up; a sum over one input multiplies nothing.
+// Counts all indices together, however an engine splits them up; a sum over one input multiplies nothing.
 int64_t einsum_macs(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2) return 0;
   return window_elements(node, einsum_sizes(node, known_shapes(graph, node.inputs)).sizes, 0);

@@ -103,7 +103,7 @@ class Parser {
 
   const Node& node_;
   std::string equation_;
-  size_t unnamed_ = 0;  // of the input with most
+  size_t unnamed_ = 0;  // axes under "..." of the input that has most of them
 };
 
 }  // namespace

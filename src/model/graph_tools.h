@@ -55,7 +55,7 @@ NodeCount known_count(const Graph& bound, const Node& node);  // likewise; nothi
 // The constants that count as parameters, ascending. Training changes those of them that are floating-point numbers.
 std::vector<ValueId> parameter_constants(const Graph& graph);
 std::vector<ValueId> trainable_constants(const Graph& graph);
-// Of one item (N = 1), beside the nodes; empty where other sizes are open.
+// Returns the multiply-accumulates of each node for one item (N = 1), in the order of the nodes; empty where other sizes are open.
 std::vector<int64_t> node_macs(const Graph& graph);
 // Binds N = 1 for the per-item counts; these are -1 where other sizes are open. Constants without data (a network not yet filled) count
 // like others, and content_hash then says nothing of weights.

@@ -14,7 +14,7 @@
 namespace deepgap {
 namespace {
 
-constexpr int64_t max_elements = int64_t{1} << 46;  // of any inferred shape: far beyond memory, far from overflow in counts
+constexpr int64_t max_elements = int64_t{1} << 46;  // limit for any inferred shape: far beyond memory, far from overflow in counts
 constexpr size_t max_content = 4096;                // elements of a carried value
 
 std::map<std::string, ShapeRule, std::less<>>& rules() {

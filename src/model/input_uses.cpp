@@ -96,7 +96,7 @@ class Walk {
       }
   }
 
-  // Of an Add of one whole number, as positions have that begin behind some.
+  // Returns the whole number that an Add adds, as for positions that begin behind others; nullopt for other nodes.
   static std::optional<int64_t> constant_added(const InputUse& use) {
     if (use.node.op != "Add" || !use.node.domain.empty() || use.node.inputs.size() != 2) return std::nullopt;
     const Tensor* other = use.constant(1 - use.input);

@@ -21,7 +21,7 @@ struct InputUse {
   bool computed = false;  // by arithmetic on the way
 
   const Graph& graph() const { return *scopes.back(); }
-  // Of another input of the node, which may come from a graph around its own.
+  // Returns the content of another input of the node, which may come from a graph around its own.
   const Tensor* constant(size_t index) const;
   std::optional<Dims> dims(size_t index) const;
   // One size at batch 1; an axis below 0 counts from the end. nullopt: not known, or not there.

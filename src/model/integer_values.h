@@ -1,4 +1,4 @@
-// What an integer input of a network may hold, told by what reads it: for seeded samples, and for seeded weights that are balanced on such.
+// Infers from the nodes that read it what an integer input may hold: for seeded samples, and for seeded weights that are balanced on them.
 #pragma once
 
 #include <deepgap/graph.h>

@@ -15,13 +15,13 @@ struct KernelWork {
   // What its arithmetic is; a depthwise convolution has too little to count as one.
   enum class Kind { convolution, product, other };
   Kind kind = Kind::other;
-  std::string name;  // of its first node
+  std::string name;  // name of its first node
   int64_t macs = 0;
   int64_t activations = 0;  // elements read and written, each once
   int64_t weights = 0;      // elements
 };
 
-// Of one item; weights count once for any batch.
+// The work for one item; weights count once for any batch.
 struct NetworkWork {
   std::vector<KernelWork> kernels;
   int64_t inputs = 0;            // elements

@@ -12,7 +12,7 @@ namespace deepgap {
 
 struct LayerWork {
   std::vector<size_t> nodes;  // positions in the Graph, ascending; none: a layer that the engine added itself, of which nothing is known
-  std::string precision;      // of the multiply-accumulates: as asked for, or fp32 where an int8 file leaves them unquantized
+  std::string precision;      // precision of the multiply-accumulates: as requested, or fp32 where an int8 file leaves them unquantized
   int64_t macs = 0;
   int64_t flop = 0;   // twice the macs, and the rest
   int64_t bytes = 0;  // read and written, each once; what stays inside the layer does not count

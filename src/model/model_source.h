@@ -22,10 +22,10 @@ struct ModelRequest {
       "seeded";  // seeded, a named set of the zoo ("imagenet"), or a safetensors path; ONNX files: "onnx" or "seeded" = their own
   uint64_t seed = 1;
   std::map<std::string, std::vector<int64_t>> shapes;  // input -> dims, from --shape; binds dynamic sizes other than the batch
-  std::string cache_dir;                               // of made weights; empty: no cache
+  std::string cache_dir;                               // directory for generated weights; empty: no cache
   std::string data_dir;                                // where set-up put named weights; empty: beside the program, see default_data_dir()
   bool trains = false;                                 // a zoo network in its training form: with Dropout where its source has it
-  InputNumbers numbers{};                              // of inputs, from --input: what samples that are made up hold there
+  InputNumbers numbers{};                              // the numbers that made-up samples hold in inputs, from --input
   std::string test_set{};  // an ONNX test set (model/onnx_test_set.h) whose tensors give the sizes that `shapes` leaves open
 };
 
@@ -50,7 +50,7 @@ struct ModelOutline {
   GraphSummary summary;
   std::vector<SteeringInput> steering;
   std::string open_sizes;               // what require_sizes() throws of it; empty: nothing
-  std::shared_ptr<const Graph> shapes;  // of a file, without the contents of weights; nullptr: of a network that takes any batch
+  std::shared_ptr<const Graph> shapes;  // the file's Graph without the contents of weights; nullptr: the network takes any batch
 };
 // What contradicts itself in the network with this batch; "" where nothing does. A file may leave the batch open and have one written into
 // its nodes, such as a Reshape to [1,-1].
@@ -59,7 +59,7 @@ ModelOutline outline_model(const ModelRequest& request);
 ModelOutline outline_of(const Model& model);
 // Likewise, kernel by kernel. Throws Error{usage} where sizes other than the batch are open.
 NetworkWork network_work_of(const ModelRequest& request);
-// Of a step of training, in the network's training form. Throws likewise.
+// Counts a step of training, in the network's training form. Throws like network_work_of().
 StepWork step_work_of(ModelRequest request, const TrainSettings& settings);
 
 }  // namespace deepgap

@@ -13,8 +13,8 @@ namespace deepgap {
 namespace {
 
 constexpr int most_depth = 64;
-constexpr int64_t most_bytes = int64_t{1} << 30;       // of function bodies, counted at each call
-constexpr int64_t most_name_bytes = int64_t{1} << 28;  // of names made for their values
+constexpr int64_t most_bytes = int64_t{1} << 30;       // bytes of function bodies, counted at each call
+constexpr int64_t most_name_bytes = int64_t{1} << 28;  // bytes of the names made for their values
 
 std::string_view own_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 

@@ -23,7 +23,7 @@ struct LocalFunction {
   std::vector<std::string_view> inputs, outputs;
   std::vector<WireReader> nodes;     // messages
   std::vector<WireReader> defaults;  // attributes with the value they have where a call gives none
-  std::optional<int64_t> opset;      // of ONNX's own operators in it
+  std::optional<int64_t> opset;      // version of ONNX's own operators in it
   int64_t bytes = 0;
   bool open = false;  // a call is being inlined
 };

@@ -11,7 +11,7 @@
 
 namespace deepgap {
 
-// Of well-formed bytes (what read_onnx takes). Throws Error{input} for what is no message; keys with control characters are left out.
+// Reads the metadata of well-formed bytes, as read_onnx takes them. Throws Error{input} for others; omits keys with control characters.
 std::map<std::string, std::string> onnx_metadata(std::span<const std::byte> bytes);
 std::map<std::string, std::string> read_onnx_metadata(const std::string& path);
 

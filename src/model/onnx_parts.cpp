@@ -20,11 +20,11 @@ constexpr std::string_view attribute_kinds[] = {"UNDEFINED",      "FLOAT",      
 
 std::string as_string(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// An AttributeProto as it stands; one that holds several kinds is told apart by `kind`.
+// An AttributeProto as it stands; `kind` says which field counts where several are set.
 struct AttributeFields {
   std::string_view name;
   int64_t kind = 0;
-  int64_t seen_kind = 0;  // of the last content field: old files leave `type` out
+  int64_t seen_kind = 0;  // kind of the last content field: old files leave `type` out
   float number = 0;
   int64_t integer = 0;
   std::string text;

@@ -15,8 +15,8 @@ namespace deepgap {
 struct OnnxLimits {
   int64_t max_nodes = 200'000;
   int64_t max_values = 1'000'000;
-  int max_depth = 16;                       // of nested subgraphs and messages
-  int64_t max_elements = int64_t{1} << 40;  // of any tensor's shape product
+  int max_depth = 16;                       // levels of nested subgraphs and messages
+  int64_t max_elements = int64_t{1} << 40;  // product of the sizes of any tensor's shape
 };
 
 // Throws Error{input}: "PATH: cause (node, tensor or offset)". External data must lie inside the model's folder, links resolved.

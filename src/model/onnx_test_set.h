@@ -17,8 +17,9 @@ struct TestTensor {
   std::string file, name;  // the name may be empty
   Tensor tensor;
 };
-// Of one set: those that belong to values of these names, in their order. By the names in the files where they are given and all there,
-// else by the numbers of the files. Throws Error{input} naming the set or file: too few or too many, or one that is no tensor.
+// Reads the tensors of one set that belong to values of these names, in their order. Matches by the names in the files where all are given
+// and known, else by the numbers of the files. Throws Error{input} naming the set or file if there are too few or too many, or one is not a
+// tensor.
 std::vector<TestTensor> test_inputs(const std::string& set, const std::vector<std::string>& names);
 std::vector<TestTensor> test_outputs(const std::string& set, const std::vector<std::string>& names);
 

@@ -70,7 +70,7 @@ class Raiser {
     node.attributes.erase("is_test");
   }
 
-  // Of a value that nodes before this one make, by what they make of their inputs.
+  // Infers the rank of a value that earlier nodes make from their inputs.
   size_t rank_of(ValueId id, const Node& reader) const {
     const auto& dims = graph_.values[static_cast<size_t>(id)].dims;
     if (dims) return dims->size();

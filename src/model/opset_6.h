@@ -5,8 +5,9 @@
 
 namespace deepgap {
 
-// What opset 7 changed: two inputs of different shapes are broadcast as NumPy does, no longer along an `axis`; a slope of PRelu too; what
-// told training from inference went. Before shapes are inferred. Throws Error{input} naming a node that has another meaning now.
+// Applies what opset 7 changed: inputs of different shapes broadcast as in NumPy, not along an `axis` (also PRelu's slope), and `is_test`,
+// which separated training from inference, is gone. Runs before shape inference. Throws Error{input} naming a node that has another meaning
+// now.
 void raise_opset_6(Graph& graph);
 
 }  // namespace deepgap

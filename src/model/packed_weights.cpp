@@ -14,7 +14,7 @@ struct PackedType {
   int64_t number;
   int bits;
   DataType widened;
-  // Of floats with a sign in front: E5M2 has 5 and 2.
+  // These describe floats with a sign in front: E5M2 has 5 exponent and 2 fraction bits.
   int exponent_bits = 0, fraction_bits = 0, bias = 0;
   enum class Special : uint8_t { none, nan_at_ends, nan_as_minus_zero, ieee } special = Special::none;
 };

@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// Of an ONNX element type's number: int8, uint8 or float32. nullopt: a type that Tensor has, or one without numbers.
+// Returns the type that an ONNX element type widens to: int8, uint8 or float32. nullopt: Tensor has the type, or it has no numbers.
 std::optional<DataType> widened_type_of(int64_t onnx_type);
 // How many bytes `elements` take in the file.
 int64_t packed_bytes(int64_t onnx_type, int64_t elements);

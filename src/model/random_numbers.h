@@ -9,7 +9,7 @@ namespace deepgap {
 
 // RandomNormal, RandomUniform and their likes, Bernoulli and Multinomial: by the operator alone.
 bool is_random_operator(const Node& node);
-// Such an operator, or a Dropout that trains, as far as its inputs tell.
+// Returns whether the node is such an operator, or a Dropout that trains, as far as its inputs are known.
 bool draws_random_numbers(const Graph& graph, const Node& node);
 // The first node whose random numbers reach an output, also in a body: "node 'eps' (RandomNormalLike)". Empty: no node's do.
 std::string random_node(const Graph& graph);

@@ -16,7 +16,7 @@ struct ResizedAxis {
   size_t axis = 0;
   int64_t in = 0, out = 0;
   float scale = 1;                     // as given, not out / in
-  float crop_begin = 0, crop_end = 1;  // of tf_crop_and_resize, in parts of the axis
+  float crop_begin = 0, crop_end = 1;  // for tf_crop_and_resize, as fractions of the axis
 };
 
 struct Resizing {
@@ -32,7 +32,7 @@ struct Resizing {
 
 // A constant input of the node, or nullptr where it is left out.
 using ResizeInput = std::function<const Tensor*(size_t)>;
-// Of a node Resize or Upsample whose input has `shape`. Throws Error{input} for contradictions, naming the node.
+// Reads a Resize or Upsample node whose input has `shape`. Throws Error{input} for contradictions, naming the node.
 Resizing resizing_of(const Node& node, int opset, const Shape& shape, const ResizeInput& input);
 
 // keep_aspect_ratio_policy: one scale for all axes, so that none is larger than asked (not_larger) or none smaller (not_smaller).

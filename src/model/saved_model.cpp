@@ -103,7 +103,7 @@ std::map<std::string, Signature> signatures_in(const std::string& path, const Ma
   throw Error(ErrorKind::input, fmt::format("{}: it is not a SavedModel with the tag 'serve'", path));
 }
 
-// Of the graph, and of the names and sizes of all files, weights among them: those may be large, and their index is hashed whole.
+// Hashes the graph and the names and sizes of all files. Weights may be large, so only their index is hashed whole.
 std::string hash_of(const fs::path& folder) {
   Hasher hasher;
   std::vector<std::pair<std::string, fs::path>> files;

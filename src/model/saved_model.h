@@ -26,7 +26,7 @@ struct Signature {
   std::map<std::string, SignaturePort> inputs, outputs;
 };
 
-// Of the bytes of a MetaGraphDef. Throws Error{input}.
+// Reads the signatures from the bytes of a MetaGraphDef. Throws Error{input}.
 std::map<std::string, Signature> read_signatures(std::span<const std::byte> meta_graph);
 
 // "DIR" or "DIR:signature=NAME", where DIR has a saved_model.pb; nullopt for anything else.

@@ -33,7 +33,7 @@ class ShapeContext {
   // These fail when the input is left out.
   DataType type(size_t i) const;
   const std::optional<Dims>& dims(size_t i) const;               // nullopt: rank not known
-  std::optional<std::vector<Dim>> content(size_t i) const;       // of an integer input, constant or carried
+  std::optional<std::vector<Dim>> content(size_t i) const;       // content of an integer input, constant or carried
   std::optional<std::vector<int64_t>> integers(size_t i) const;  // content where all of it is known
   const Tensor* constant(size_t i) const;                        // nullptr when not a constant or without data
 

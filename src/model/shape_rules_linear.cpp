@@ -146,7 +146,7 @@ void matmul_integer(ShapeContext& context) {
   context.retype(0, DataType::i32);
 }
 
-// Weights in blocks of a few bits: attributes tell their sizes.
+// Infers the result for weights packed in blocks of a few bits, whose sizes are in the attributes.
 void matmul_of_few_bits(ShapeContext& context) {
   std::optional<Dims> dims = context.dims(0);
   const int64_t columns = attribute_int(context.node(), "N", 0);

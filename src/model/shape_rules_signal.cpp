@@ -84,7 +84,7 @@ void mel_weight_matrix(ShapeContext& context) {
               Dims{length ? fixed_dim(*length / 2 + 1) : context.unknown(0, 0), bands ? fixed_dim(*bands) : context.unknown(0, 1)});
 }
 
-// Of the axis in the attribute, or of all elements, as many as the contents decide.
+// The result has as many elements as the contents decide, along the axis in the attribute or of all elements.
 void chosen(ShapeContext& context) {
   std::optional<Dims> out = context.dims(0);
   const bool flat = !context.node().attributes.contains("axis");

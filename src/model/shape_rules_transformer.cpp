@@ -28,7 +28,7 @@ std::optional<Heads> heads_of(ShapeContext& context, size_t input, const char* a
   return Heads{(*dims)[0], fixed_dim(heads), (*dims)[1], *size};
 }
 
-// Of keys or values with what the cache holds.
+// Returns the shape of the keys or values together with what the cache holds.
 std::optional<Dims> cached(ShapeContext& context, const std::optional<Heads>& heads, size_t cache, size_t output) {
   if (!heads) return std::nullopt;
   Dims all{heads->batch, heads->heads, heads->length, heads->size};

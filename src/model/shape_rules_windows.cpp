@@ -8,7 +8,7 @@
 namespace deepgap {
 namespace {
 
-constexpr int64_t window_limit = int64_t{1} << 31;  // of kernels, strides, pads: keeps the arithmetic below from overflowing
+constexpr int64_t window_limit = int64_t{1} << 31;  // limit for kernels, strides and pads: keeps the arithmetic below from overflowing
 
 struct Window {
   std::vector<int64_t> kernel, strides, dilations, pads;  // pads: all begins, then all ends

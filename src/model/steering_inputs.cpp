@@ -18,7 +18,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// Of an axis, where its length is known.
+// Returns the length of an axis, or nothing where it is not known.
 Numbers length_of(const InputUse& use, size_t input, int64_t axis) {
   const auto length = use.size(input, axis);
   return length && *length > 0 ? Numbers{static_cast<double>(*length)} : Numbers{};
@@ -130,7 +130,7 @@ const std::vector<SteeringUse>& steering_uses() {
   return all;
 }
 
-// Of tensors of any size: a mask takes everything, and nothing is divided by 0. What was reckoned before is data.
+// Finds uses for which tensors of any size work: a mask takes everything, and no divisor is 0. Computed values count as data.
 const SteeringUse* masking_use(const InputUse& use) {
   static const std::vector<SteeringUse> all{{"Compress", 1, which_part, ones},
                                             {"NonZero", 0, "how many places {} finds", ones},
@@ -180,14 +180,14 @@ int64_t usual_number(const InputUse& use) {
   return op == "Tile" || op == "Expand" ? 1 : 5;
 }
 
-// Parts of an axis as even as they can be.
+// Splits an axis into parts as even as they can be.
 std::vector<std::string> even_parts(int64_t length, int64_t count) {
   std::vector<std::string> texts(static_cast<size_t>(count), std::to_string(length / count));
   texts.back() = std::to_string(length - length / count * (count - 1));
   return texts;
 }
 
-// What --input takes; where it can be told, what the network takes too.
+// Returns an example for --input that the network accepts, as far as this can be inferred.
 std::string example_of(const Value& input, const InputUse& use) {
   if (input.type == DataType::boolean) return input.name + "=true";
   const int64_t count = std::clamp<int64_t>(elements_of(input).value_or(1), 1, 8);

@@ -159,7 +159,7 @@ TEST(SteeringInputs, OperatorsOfMicrosoftAreKnown) {
 
 TEST(SteeringInputs, DataIsNone) {
   Graph graph = with_inputs();
-  add(graph, "TopK", {0, add(graph, "ReduceMax", {0})});  // of 100 numbers
+  add(graph, "TopK", {0, add(graph, "ReduceMax", {0})});  // the most of 100 numbers
   EXPECT_THAT(steering_inputs(graph), IsEmpty());
   Graph picked = with_inputs();
   add(picked, "Gather", {0, 1}, {{"axis", int64_t{1}}});

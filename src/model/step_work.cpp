@@ -13,7 +13,7 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-// Whose slope is told by their result.
+// Returns whether the operator's derivative is computed from its result.
 bool keeps_result(const std::string& op) {
   static const Names names{"Exp", "MaxPool", "Relu", "Sigmoid", "Softmax", "LogSoftmax", "Sqrt", "Tanh"};
   return names.contains(op);
@@ -168,7 +168,7 @@ class Step {
     keep(keeps_result(node.op) ? node.outputs[0] : node.inputs[0]);
     if (node.op != "MaxPool") return;
     keep(node.inputs[0]);
-    kept_indices_ += 2 * elements(node.outputs[0]);  // of 8 bytes, where each came from
+    kept_indices_ += 2 * elements(node.outputs[0]);  // elements of 8 bytes that say where each maximum came from
   }
 
   const Graph& graph_;

@@ -1,9 +1,9 @@
 // What a step of training launches, kernel by kernel, counted from the Graph: for foretelling times and memory where nothing ran.
 //
-// An engine that trains keeps what gradients are made of, so operators do not join as in inference (kernel_work.h): each is a kernel of the
-// forward pass, and has one of the backward pass for each gradient that is asked of it, as train_work.h counts them. The update is one
-// kernel. Kept until the backward pass are the operands of products, what normalisations and curved functions read, and the results by
-// which others tell their slope; a value that several keep is kept once.
+// An engine that trains keeps what gradients are computed from, so operators do not join as in inference (kernel_work.h): each is a
+// kernel of the forward pass, and has one kernel of the backward pass for each gradient that it must give, as train_work.h counts them.
+// The update is one kernel. Kept until the backward pass are the operands of products, the inputs of normalisations and curved functions,
+// and the results from which other derivatives are computed; a value with several uses is kept once.
 //
 // In 16 bits engines leave some values in float32 (PyTorch's autocast): inputs, what normalisations and exponentials make, and what is made
 // from such a value or from a weight by anything but a product. A product reads its operands, weights too, in 16 bits: where one is wide a
@@ -19,7 +19,7 @@ namespace deepgap {
 struct StepKernel {
   enum class Pass { forward, backward, update };
   Pass pass = Pass::forward;
-  KernelWork work;               // of one item; its activations in the precision's numbers
+  KernelWork work;               // work for one item; its activations in the precision's numbers
   int64_t wide_activations = 0;  // those that are float32 in every precision
   int64_t fixed_bytes = 0;       // whatever the batch and the precision: the update's, in float32
   bool only_in_16_bits = false;  // a copy from or to float32
@@ -33,7 +33,7 @@ struct StepWork {
   int64_t kept_copies = 0;           // ... in 16 bits alone, two bytes each
   int64_t kept_only_in_32_bits = 0;  // ... in float32 alone: of which 16 bits keep a copy
   int64_t copied_weights = 0;        // elements, whatever the batch: weights of products, of which 16 bits keep a copy
-  int64_t weight_bytes = 0;          // of float32, with running statistics
+  int64_t weight_bytes = 0;          // bytes of the weights in float32, with running statistics
   int64_t gradient_bytes = 0, optimizer_bytes = 0;
 };
 

@@ -20,7 +20,7 @@ bool is_open(const Dim& dim) { return !dim.known() && dim.symbol != batch_symbol
 
 using Sizes = std::map<std::string, int64_t>;  // by symbol
 
-// Of the inputs' open sizes, in their order.
+// Lists the open sizes of the inputs, in their order.
 std::vector<std::pair<std::string, int64_t>> usual_sizes(const Graph& graph) {
   std::vector<std::pair<std::string, int64_t>> usual;
   for (const ValueId id : graph.inputs) {
@@ -38,7 +38,7 @@ std::map<std::string, std::vector<int64_t>> shapes_of(const Graph& graph, const 
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[static_cast<size_t>(id)];
-    if (!input.dims) shapes[input.name] = {-1, 3, 224, 224};  // of any rank: an example
+    if (!input.dims) shapes[input.name] = {-1, 3, 224, 224};  // an example, as any rank is possible
     if (!input.dims || std::none_of(input.dims->begin(), input.dims->end(), is_open)) continue;
     for (const Dim& dim : *input.dims) shapes[input.name].push_back(dim.known() ? dim.size : is_open(dim) ? sizes.at(dim.symbol) : -1);
   }
@@ -57,7 +57,7 @@ bool takes(const Graph& graph, const Sizes& sizes) {
 // The usual sizes, else with some of them twice as large (all of a sequence and what came before it) or of another usual length, in the
 // order of a counter whose first digit is the last symbol's.
 Sizes suggested(const Graph& graph) {
-  constexpr std::array<int64_t, 5> factors{1, 2, 0, 3, 4};  // of the usual size; 0: the size 1
+  constexpr std::array<int64_t, 5> factors{1, 2, 0, 3, 4};  // multiples of the usual size; 0: the size 1
   constexpr size_t most_work = 4'000'000;                   // nodes that are gone over
   const auto usual = usual_sizes(graph);
   const size_t tries = std::clamp<size_t>(most_work / std::max<size_t>(graph.nodes.size(), 1), 1, 625);

@@ -19,10 +19,10 @@ namespace deepgap {
 
 // -1 where sizes other than the batch are open.
 struct TrainWork {
-  int64_t macs_per_item = -1;  // of forward and backward pass
+  int64_t macs_per_item = -1;  // forward and backward pass
   int64_t passes_flop = -1;    // likewise, of an item
   int64_t passes_bytes = -1;
-  int64_t update_flop = 0;  // of a step, whatever its batch
+  int64_t update_flop = 0;  // operations of one step, whatever its batch
   int64_t update_bytes = 0;
 
   int64_t flop_per_item(int64_t batch) const { return passes_flop < 0 ? -1 : passes_flop + update_flop / batch; }

@@ -52,8 +52,8 @@ class WireReader {
   const std::byte* file_begin_;
   uint32_t field_ = 0;
   Type type_ = Type::varint;
-  uint64_t value_ = 0;                  // of a varint
-  std::span<const std::byte> content_;  // of the other types
+  uint64_t value_ = 0;                  // content of a varint
+  std::span<const std::byte> content_;  // content of the other types
 };
 
 // Whether `text` is UTF-8 without control characters: what may stand in a one-line message and in JSON.

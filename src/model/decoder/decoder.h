@@ -47,7 +47,7 @@ std::vector<std::string> decoder_architectures();
 
 struct DecoderWeight {
   WeightType type = WeightType::f32;
-  int64_t rows = 1, columns = 0;  // of a vector: one row
+  int64_t rows = 1, columns = 0;  // a vector has one row
   Tensor data;                    // empty data: not filled yet
 };
 

@@ -164,8 +164,8 @@ class Splitter {
   const Rules& rules_;
   std::string_view text_;
   std::vector<uint32_t> codes_;
-  std::vector<size_t> starts_;  // of the code points, and the end
-  size_t end_ = 0;              // of what is cut now
+  std::vector<size_t> starts_;  // where each code point begins, and the end
+  size_t end_ = 0;              // end of the piece that is being cut
   std::vector<std::string_view> pieces_;
 };
 

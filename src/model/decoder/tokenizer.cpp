@@ -111,7 +111,7 @@ class BytePairTokenizer final : public Tokenizer {
   // Two symbols that may become one: the pair that comes first in the list of merges, and of equal ones the leftmost.
   struct Pair {
     int64_t rank = 0, left = 0, right = 0;
-    size_t length = 0;  // of both together when they were found
+    size_t length = 0;  // bytes of both together when the pair was found
     bool operator>(const Pair& other) const { return std::pair(rank, left) > std::pair(other.rank, other.left); }
   };
   using Pairs = std::priority_queue<Pair, std::vector<Pair>, std::greater<>>;

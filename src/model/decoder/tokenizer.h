@@ -25,7 +25,7 @@ class Tokenizer {
 
 // Throws Error{refused} for a tokenizer that is not byte-level byte-pair encoding.
 std::unique_ptr<Tokenizer> make_file_tokenizer(const TokenizerData& data);
-// Words are told apart by blanks; ids are below `vocabulary`.
+// Splits words at blanks; ids are below `vocabulary`.
 std::unique_ptr<Tokenizer> make_word_tokenizer(int64_t vocabulary);
 
 // A conversation, a JSON array of {"role", "content"}, as the text that the network was trained on, with the beginning of an answer. Throws

@@ -63,7 +63,7 @@ struct Bias {
   int64_t mask_keys = 0;
   bool causal = false;
   int64_t left = -1, right = -1;
-  std::vector<int64_t> offsets;  // of each sample's first query among the keys
+  std::vector<int64_t> offsets;  // position of each sample's first query among the keys
   std::vector<int64_t> lengths;  // keys that are not padding; empty: all
 
   bool sees(int64_t sample, int64_t i, int64_t j) const {

@@ -89,7 +89,7 @@ bool is_minus_one(T value) {
   if constexpr (std::is_signed_v<T>) return value == -1;
   return false;
 }
-// Of whole numbers rounded towards zero.
+// Whole numbers are rounded towards zero.
 std::vector<Tensor> divide(const Call& call) {
   const auto divide_numbers = [&call]<typename T>(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
@@ -102,14 +102,14 @@ std::vector<Tensor> divide(const Call& call) {
 }
 
 template <typename T>
-T truncated_remainder(T a, T b) {  // of the sign of a
+T truncated_remainder(T a, T b) {  // has the sign of a
   if constexpr (std::is_floating_point_v<T>)
     return std::fmod(a, b);
   else
     return is_minus_one(b) ? T{0} : static_cast<T>(a % b);
 }
 template <typename T>
-T floored_remainder(T a, T b) {  // of the sign of b, that of a zero too
+T floored_remainder(T a, T b) {  // has the sign of b, also where it is zero
   const T remainder = truncated_remainder(a, b);
   if constexpr (std::is_floating_point_v<T>)
     if (remainder == 0) return std::copysign(remainder, b);

@@ -32,7 +32,7 @@ TEST(EvalChoose, TopK) {
   const Tensor x = floats({2, 4}, {1, 4, 2, 4, 8, 7, 6, 5});
   const auto largest = TestNode{"TopK", {}, 17, 2}.run_all({x, longs({1}, {3})});
   EXPECT_EQ(list_floats(largest[0]), (Floats{4, 4, 2, 8, 7, 6}));
-  EXPECT_EQ(list<int64_t>(largest[1]), (Ints{1, 3, 2, 0, 1, 2}));  // of equal ones the first
+  EXPECT_EQ(list<int64_t>(largest[1]), (Ints{1, 3, 2, 0, 1, 2}));  // the first of equal ones
   const auto smallest = TestNode{"TopK", {{"largest", int64_t{0}}, {"axis", int64_t{0}}}, 17, 2}.run_all({x, longs({1}, {1})});
   EXPECT_EQ(list_floats(smallest[0]), (Floats{1, 4, 2, 4}));
   EXPECT_EQ(list<int64_t>(smallest[1]), (Ints{0, 0, 0, 0}));

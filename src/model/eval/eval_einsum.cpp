@@ -13,7 +13,7 @@ namespace {
 struct Walk {
   EinsumEquation equation;
   Shape sizes;
-  std::vector<std::vector<int64_t>> steps;  // of each input, per index
+  std::vector<std::vector<int64_t>> steps;  // elements that one step of each index goes in each input
 
   std::span<const int64_t> output() const { return std::span(sizes).first(equation.output); }
   std::span<const int64_t> summed() const { return std::span(sizes).subspan(equation.output); }

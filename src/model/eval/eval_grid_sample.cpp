@@ -110,7 +110,7 @@ float interpolated(const float* picture, int64_t width, const Taps& rows, const 
   return sum;
 }
 
-// Of a volume; a picture is one with one plane.
+// Interpolates in a volume; an image is a volume with one plane.
 float interpolated(const float* volume, int64_t plane, int64_t width, const Taps& planes, const Taps& rows, const Taps& columns) {
   float sum = 0;
   for (int p = 0; p < planes.count; ++p) {

@@ -57,7 +57,7 @@ TEST(EvalMeanVarianceNorm, OverTheBatchAndThePixels) {
 }
 
 TEST(EvalLrn, DividesByItsNeighbours) {
-  // Of a size of 2: the channel itself and the one after. bias 1 + alpha / size * the sum of their squares.
+  // A size of 2 covers the channel itself and the one after. The divisor is bias 1 + alpha / size * the sum of their squares.
   const TestNode node{"LRN", {{"size", int64_t{2}}, {"alpha", 2.0f}, {"beta", 1.0f}, {"bias", 1.0f}}};
   EXPECT_EQ(list_floats(node.run({floats({1, 3, 1}, {1, 2, 3})})), (Floats{1 / 6.0f, 2 / 14.0f, 3 / 10.0f}));
 }

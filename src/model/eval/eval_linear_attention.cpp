@@ -36,7 +36,7 @@ Packed packed_of(const Call& call) {
 // One of the optional inputs of the recurrence, seen as [batch, length, heads, per_head].
 struct Gate {
   std::vector<double> values;
-  int64_t width = 0;  // of the last axis
+  int64_t width = 0;  // size of the last axis
   double at(const Packed& sizes, int64_t sample, int64_t step, int64_t head, int64_t k) const {
     const int64_t row = (sample * sizes.length + step) * width;
     if (width == 1) return values[static_cast<size_t>(row)];

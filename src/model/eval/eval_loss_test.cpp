@@ -29,7 +29,7 @@ TEST(EvalLoss, NegativeLogLikelihood) {
   EXPECT_THROW(loss("most").run({x, target}), Error);
 }
 
-// Of scores 0 and ln 3 the second has a probability of 3/4.
+// With scores 0 and ln 3 the second class has a probability of 3/4.
 TEST(EvalLoss, SoftmaxCrossEntropy) {
   const TestNode node{"SoftmaxCrossEntropyLoss", {}, 13, 2};
   const auto results = node.run_all({floats({1, 2}, {0, std::log(3.0f)}), longs({1}, {1})});

@@ -65,7 +65,7 @@ TEST(EvalMove, Slice) {
   EXPECT_THROW(sliced({0}, {1}, {0}, {0}), Error);
 }
 
-// Sizes that contents tell: more than memory has, and more than 64 bits count.
+// The contents ask for sizes beyond the memory, and beyond 64 bits.
 TEST(EvalMove, ShapesThatCannotBeAreAnError) {
   constexpr int64_t many = int64_t{1} << 40;
   const Tensor one = floats({1}, {1});

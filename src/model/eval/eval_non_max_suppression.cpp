@@ -33,7 +33,7 @@ bool overlaps(const Box& a, const Box& b, float threshold) {
 }
 
 struct Settings {
-  int64_t most;  // of a class
+  int64_t most;  // the most boxes of one class
   float overlap, score;
   bool center;
 };

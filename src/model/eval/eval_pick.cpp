@@ -1,4 +1,4 @@
-// Operators that pick elements by indices, or tell where elements are: any element type.
+// Operators that pick elements by indices, or return where elements are, for any element type.
 #include "model/eval/indexing.h"
 #include "model/eval/operator.h"
 #include "model/eval/rearrange.h"

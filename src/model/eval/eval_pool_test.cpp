@@ -67,7 +67,7 @@ TEST(EvalPool, NanStays) {
   EXPECT_TRUE(std::isnan(node.run({floats({1, 1, 2}, {1, NAN})}).as<float>()[0]));
 }
 
-// Of the whole input, in the second plane too; the first of equal values.
+// Indices count through the whole input, also in the second plane; the first of equal values wins.
 TEST(EvalPool, Indices) {
   const TestNode node{"MaxPool", {{"kernel_shape", Ints{2}}}, 17, 2};
   EXPECT_EQ(list<int64_t>(node.run_all({floats({1, 2, 3}, {1, 2, 0, 5, 5, 6})})[1]), (Ints{1, 1, 3, 5}));

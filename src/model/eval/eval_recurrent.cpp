@@ -20,7 +20,7 @@ using Floats = std::vector<float>;
 struct Activation {
   std::string name;
   double alpha = 0, beta = 0;
-  double clip = 0;  // of its argument; 0: none
+  double clip = 0;  // limit for its argument; 0: none
 
   float operator()(float argument) const {
     double x = argument;

@@ -105,8 +105,8 @@ TEST(EvalRegions, BatchNormalizationThatTrains) {
   const Tensor one = floats({1}, {1}), zero = floats({1}, {0});
   const auto results = node.run_all({floats({2, 1}, {1, 5}), one, zero, zero, one});
   EXPECT_THAT(list_floats(results[0]), ElementsAre(-1, 1));
-  EXPECT_THAT(list_floats(results[1]), ElementsAre(0.75f));  // of 0 and 3
-  EXPECT_THAT(list_floats(results[2]), ElementsAre(1.75f));  // of 1 and 4
+  EXPECT_THAT(list_floats(results[1]), ElementsAre(0.75f));  // between 0 and 3
+  EXPECT_THAT(list_floats(results[2]), ElementsAre(1.75f));  // between 1 and 4
 }
 
 }  // namespace

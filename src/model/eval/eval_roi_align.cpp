@@ -135,7 +135,7 @@ double read_between(const T* plane, int64_t height, int64_t width, double y, dou
 
 struct DeformConv {
   std::vector<int64_t> strides, dilations, pads;
-  int64_t groups, offset_groups, outputs, height, width;  // of the result
+  int64_t groups, offset_groups, outputs, height, width;  // height and width are the result's
 };
 
 DeformConv deform_conv_of(const Call& call) {

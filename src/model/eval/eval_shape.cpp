@@ -44,7 +44,7 @@ std::vector<Tensor> dropout(const Call& call) {
   return {call.input(0), call.graph.opset < 10 ? converted(mask, call.input(0).type) : mask};
 }
 
-// Of a tensor: sequences and optionals are not read.
+// Answers for tensors only: sequences and optionals are not read.
 std::vector<Tensor> optional_has_element(const Call& call) {
   Tensor there = make_tensor(DataType::boolean, {});
   writable<uint8_t>(there)[0] = call.has(0);

@@ -13,7 +13,7 @@ using testing::Pointwise;
 
 void expect_near(const Tensor& got, const std::vector<float>& want) { EXPECT_THAT(list_floats(got), Pointwise(FloatNear(1e-5f), want)); }
 
-const std::vector<float> spectrum{10, 0, -2, 2, -2, 0, -2, -2};  // of 1, 2, 3, 4
+const std::vector<float> spectrum{10, 0, -2, 2, -2, 0, -2, -2};  // spectrum of the signal 1, 2, 3, 4
 
 TEST(EvalSignal, Dft) {
   const Tensor x = floats({1, 4, 1}, {1, 2, 3, 4});

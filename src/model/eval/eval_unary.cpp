@@ -1,7 +1,7 @@
 // Functions of one number; activations are in eval_activation.cpp. What is exact in IEEE arithmetic (Sqrt, Round, ...) gives the same bits
 // on every machine. Exp, Log, Erf, Pow, the functions of angles, and activations made of them go through the C library in double precision
-// and are then rounded: right to within one unit in the last place of a float, and practically but not provably the same everywhere. None
-// of these is on the path of seeded weights.
+// and are then rounded: right to within one unit in the last place of a float, and practically but not provably the same everywhere.
+// None of these is on the path of seeded weights.
 #include "model/eval/map_elements.h"
 #include "model/eval/widened.h"
 

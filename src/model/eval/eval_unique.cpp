@@ -35,7 +35,7 @@ struct Slices {
   }
 };
 
-// Of each group of equal slices the first, in the order asked for; and each slice's group.
+// Holds the first slice of each group of equal slices, in the requested order, and the group of each slice.
 struct Groups {
   std::vector<int64_t> first, group_of, sizes;
 };

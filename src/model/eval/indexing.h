@@ -18,8 +18,8 @@ std::vector<int64_t> element_offsets(const Call& call, const Shape& data, size_t
 // names, after `batch_dims` leading axes that both share. As GatherND and ScatterND count.
 struct SliceOffsets {
   std::vector<int64_t> offsets;
-  int64_t elements = 1;  // of one slice
-  Shape shape;           // of the slices together
+  int64_t elements = 1;  // elements of one slice
+  Shape shape;           // shape of the slices together
 };
 SliceOffsets slice_offsets(const Call& call, const Shape& data, size_t indices, int64_t batch_dims);
 

@@ -24,7 +24,7 @@ Tensor map_elements(const Tensor& x, DataType result, double weight, F function)
   return y;
 }
 
-// Of input 0, with a result of its type. The function is called with float or double ...
+// Maps input 0 to a result of the same type. The function is called with float or double ...
 template <typename F>
 std::vector<Tensor> map_floats(const Call& call, F function, double weight = 1) {
   const Tensor& x = call.input(0);

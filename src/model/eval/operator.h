@@ -31,7 +31,7 @@ struct Call {
   // The attribute of older opsets or the input of newer ones, whichever is there.
   std::vector<int64_t> ints_or_input(std::string_view attribute, size_t index, const std::vector<int64_t>& fallback) const;
   void expect(const Tensor& tensor, DataType type) const;  // Error{refused} for another type
-  // Error{input} for a shape, told by contents, of more elements than any tensor of a file may have: before memory is asked for.
+  // Throws Error{input} for a computed shape with more elements than any tensor of a file may have, before memory is requested.
   void expect_possible(std::span<const int64_t> shape) const;
 
   [[noreturn]] void fail(const std::string& what) const;    // Error{input}: the model contradicts itself

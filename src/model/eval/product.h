@@ -20,7 +20,7 @@ struct LeftMatrix {
 // are zeroed by the caller of the packer.
 struct ColumnPanel {
   int64_t depth_begin, depth_end;
-  int64_t column;  // of the first
+  int64_t column;  // position of the first column
   int64_t count;
   int64_t tile_columns;
   float* data;

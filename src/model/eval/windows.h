@@ -40,9 +40,9 @@ inline WindowPlace tap_place(const SlidingWindows& windows, int64_t tap) {
 // Reads kernel_shape (or `kernel`, the weight's), strides, dilations, pads, auto_pad, ceil_mode.
 // Throws Error{refused} for more than three dimensions, Error{input} for sizes that contradict each other.
 SlidingWindows windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel);
-// Of a transposed convolution: the windows slide over its result, one for each of x's positions, so `input` is the result's size. Reads
-// output_padding and output_shape, too.
+// Returns the windows of a transposed convolution. They slide over its result, one for each of x's positions, so `input` is the result's
+// size. Reads output_padding and output_shape, too.
 SlidingWindows transposed_windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel);
-Shape window_shape(const Tensor& x, const SlidingWindows& windows, int64_t channels);  // of the result, with x's rank
+Shape window_shape(const Tensor& x, const SlidingWindows& windows, int64_t channels);  // the result's shape, with x's rank
 
 }  // namespace deepgap

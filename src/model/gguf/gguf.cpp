@@ -28,7 +28,7 @@ struct Kind {
 };
 
 size_t bytes_of_kind(uint32_t kind) {
-  constexpr std::array<size_t, 13> bytes{1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};  // of a text or an array: at least
+  constexpr std::array<size_t, 13> bytes{1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};  // for a text or an array: the minimum
   return kind < bytes.size() ? bytes[kind] : 0;
 }
 

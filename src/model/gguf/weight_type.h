@@ -36,7 +36,7 @@ void dequantize_row(WeightType type, const std::byte* row, std::span<float> valu
 // Writes a row of floats in the given format: f32, f16, bf16, q8_0, q4_0 or q4_1. Throws Error{internal} for the others.
 void quantize_row(WeightType type, std::span<const float> values, std::byte* row);
 
-// Of a Q4_K block's twelve bytes of scales: those of a group of 32 numbers.
+// Reads the scales of a group of 32 numbers from the twelve bytes of scales in a Q4_K block.
 struct SixBits {
   uint8_t scale = 0, offset = 0;
 };

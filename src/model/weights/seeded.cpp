@@ -45,11 +45,11 @@ void fill_integers(std::span<int64_t> values, int64_t below, uint64_t seed, cons
     values[i] = static_cast<int64_t>(philox_block(seed, stream, i / 4)[i % 4] % static_cast<uint64_t>(below));
 }
 
-// What a constant is for, told by the first node that reads it.
+// The use of a constant, as the first node that reads it shows.
 struct Use {
   const Node* node = nullptr;
   size_t input = 0;
-  bool in_body = false;  // of an If or a Loop
+  bool in_body = false;  // in the body of an If or a Loop
 };
 
 // Longest path from the inputs, in nodes.

@@ -199,7 +199,7 @@ Discrimination discriminate(const std::string& name) {
   const Graph graph = seeded(name);
   const std::vector<Tensor> x = samples(graph, 8);
   const std::vector<Tensor> right = evaluate(graph, x), rough = evaluate(with_bfloat16_weights(graph), x);
-  Discrimination result{1000, 1000};  // of the worst output, as a check takes it
+  Discrimination result{1000, 1000};  // the worst output's, which a check reports
   for (size_t i = 0; i < right.size(); ++i) {
     if (right[i].type != DataType::f32) continue;
     const auto y = right[i].as<float>();

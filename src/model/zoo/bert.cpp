@@ -34,7 +34,7 @@ class Bert : public ZooModel {
   }
   // Seeded: outputs with 25 dB in BF16, 5 to 11 in INT8, where no node alone is worse than 34.
   bool is_chaotic() const override { return true; }
-  // Of hidden states and of attention's probabilities alike.
+  // The share is the same for hidden states and attention's probabilities.
   double trained_dropout() const override { return 0.1; }
   Graph build(const ZooOptions& options) const override;
 

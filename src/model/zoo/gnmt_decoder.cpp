@@ -24,7 +24,7 @@ GnmtDecoder::GnmtDecoder(NetworkBuilder& net, const GnmtShape& shape) : net_(net
   const auto weight = [&](const std::string& name, Shape sizes) { made_[name] = net_.weight("decoder." + name, std::move(sizes)); };
   weight("embedding", {shape.vocabulary, h});
   for (size_t layer = 0; layer < gnmt::layers; ++layer) {
-    weight(fmt::format("cell_{}.kernel", layer), {3 * h, 4 * h});  // of input, context and h
+    weight(fmt::format("cell_{}.kernel", layer), {3 * h, 4 * h});  // weights for input, context and h
     weight(fmt::format("cell_{}.bias", layer), {4 * h});
   }
   for (const char* name : {"memory_kernel", "query_kernel"}) weight(fmt::format("attention.{}", name), {h, h});
@@ -55,7 +55,7 @@ ValueId GnmtDecoder::here(ValueId around) {
   const auto found = here_.find(around);
   if (found != here_.end()) return found->second;
   const Value& value = around_->net_.described(around);
-  // Of what bodies read, the size of a Range alone does not follow from the sizes of inputs: it is the first rows'.
+  // Among the values that bodies read, only the size of a Range does not follow from the sizes of inputs: it is the first rows'.
   const Dims dims = value.dims.value_or(Dims{{1, batch_symbol}, {1, ""}});
   return here_[around] = net_.outer(value.name, value.type, dims);
 }

@@ -167,7 +167,7 @@ Row stepped(const Network& net, const Rows& memory, Beam& beam) {
 
 double penalized(const Beam& beam) { return beam.score / ((5 + beam.words) / 6); }
 
-// `step` moves a beam on and tells its next words' logarithms.
+// `step` advances a beam and returns the logarithms of its next words' probabilities.
 std::vector<Beam> searched(int64_t words, const std::function<Row(Beam&)>& step) {
   std::vector<Beam> all(1);
   for (int64_t i = 0; i < words; ++i) {

@@ -26,7 +26,7 @@ constexpr const char* hard_swish = "HardSwish";
 struct Form {
   const char* name;
   std::vector<Block> blocks;
-  int64_t last;  // of the layer before the classes
+  int64_t last;  // channels of the layer before the classes
 };
 
 Form large() {

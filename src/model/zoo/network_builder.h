@@ -55,7 +55,7 @@ class NetworkBuilder {
   Feature average_pool(const std::string& layer, const Feature& x, int64_t kernel, int64_t stride, int64_t pad);  // pads count
   Feature global_average(const std::string& layer, const Feature& x);
   ValueId flatten(const std::string& layer, const Feature& x);
-  ValueId linear(const std::string& layer, ValueId x, int64_t inputs, int64_t outputs, const std::string& output = {});  // of rank 2
+  ValueId linear(const std::string& layer, ValueId x, int64_t inputs, int64_t outputs, const std::string& output = {});  // x has rank 2
   // `share` of 0 or less: x itself.
   ValueId dropout(const std::string& layer, ValueId x, double share);
   // Global average, flatten, Dropout of that share and a linear layer; its value is called `output`.
@@ -70,12 +70,12 @@ class NetworkBuilder {
                                     std::map<std::string, Attribute> attributes, size_t outputs);
   std::vector<ValueId> split(const std::string& name, ValueId x, int64_t axis, size_t parts);  // equal ones
   ValueId weight(const std::string& name, Shape shape);
-  ValueId scalar(const std::string& name, float content);  // of one name there is one
+  ValueId scalar(const std::string& name, float content);  // names are unique: a second call returns the first value
   ValueId numbers(const std::string& name, Shape shape, const std::vector<float>& content);
   ValueId integers(const std::string& name, const std::vector<int64_t>& content);  // rank 1; of one name there is one
-  // Of a body: a value of the Graph around it, which is read by its name.
+  // Inside a body, this reads a value of the Graph around it by its name.
   ValueId outer(const std::string& name, DataType type, Dims dims);
-  // What shape inference cannot tell: the outputs of a node with a body.
+  // Declares what shape inference cannot infer: the outputs of a node with a body.
   void declare(ValueId id, DataType type, Dims dims);
   const Value& described(ValueId id) const { return graph_.values[static_cast<size_t>(id)]; }
 

@@ -21,7 +21,7 @@ namespace deepgap {
 namespace {
 
 struct Heads {
-  std::vector<ValueId> offsets, scores;  // of each picture that anchors lie on
+  std::vector<ValueId> offsets, scores;  // one for each feature map that anchors lie on
   std::vector<Anchor> anchors;
 };
 
@@ -89,7 +89,7 @@ ValueId without_background(NetworkBuilder& net, ValueId scores, int64_t classes)
                   {scores, net.integers("one", {1}), net.integers("classes", {classes}), net.integers("one", {1})});
 }
 
-// Of `classes` the first is the background.
+// The first of `classes` is the background.
 PictureOptions detector_options(const std::string& model, const ZooOptions& options, const PictureOptions& preset) {
   const PictureOptions given = picture_options(model, options, preset);
   if (given.classes < 2)

@@ -33,7 +33,7 @@ ValueId suppress(NetworkBuilder& net, ValueId boxes, ValueId scores, const Suppr
   return net.node("ScatterND", "suppression.scores", {nothing, kept, net.node("GatherND", "suppression.kept", {scores, kept})});
 }
 
-// Of each listed detection the row of `table` [N, anchors, width] that its box has.
+// Picks from `table` [N, anchors, width] the row of each listed detection's box.
 ValueId rows_of(NetworkBuilder& net, const std::string& name, ValueId table, ValueId rows, ValueId filled, const std::string& output) {
   const ValueId chosen = net.node("GatherND", name + ".chosen", {table, rows}, {{"batch_dims", int64_t{1}}});
   return net.node("Mul", name, {chosen, net.node("Unsqueeze", name + ".filled", {filled, net.integers("detections.last", {2})})}, {},

@@ -19,13 +19,13 @@
 namespace deepgap {
 
 struct Anchor {
-  float y = 0, x = 0, height = 0, width = 0;  // of its centre, and its size; the picture is 1 high and wide
+  float y = 0, x = 0, height = 0, width = 0;  // its centre and its size; the image is 1 high and wide
 };
 
 struct Suppression {
   float overlap = 0.5f;      // intersection over union: boxes of a class that overlap more are one
   float least_score = 0;     // boxes that score less are nothing
-  int64_t detections = 100;  // of each class at most, and of all
+  int64_t detections = 100;  // the most of each class, and of all together
 };
 
 // `offsets` [N, anchors, 4] as y, x, height, width; `scores` [N, classes, anchors] without the background. Four outputs as above.

@@ -14,7 +14,7 @@ struct TransformerShape {
   int64_t heads = 12;
   int64_t head_size = 64;
   int64_t hidden = 3072;
-  float epsilon = 1e-12f;  // of LayerNormalization
+  float epsilon = 1e-12f;  // for LayerNormalization
   double dropout = 0;      // share of the attention's probabilities that is dropped
 
   int64_t size() const { return heads * head_size; }

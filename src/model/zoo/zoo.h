@@ -32,7 +32,7 @@ class ZooModel {
   virtual Preprocessing preprocessing() const { return {}; }
   // Named weight sets besides "seeded": name -> file under data_dir (safetensors, names as the Graph's constants).
   virtual std::map<std::string, std::string> weight_sets() const { return {}; }
-  // With seeded weights a small error grows from layer to layer until the outputs tell nothing of the engine: it is judged node by node.
+  // With seeded weights a small error grows from layer to layer until outputs say nothing about the engine, so each node is checked.
   virtual bool is_chaotic() const { return false; }
   // Share that the Dropout of its training form drops, which is its option `dropout`; 0: its source has none.
   virtual double trained_dropout() const { return 0; }
@@ -43,7 +43,7 @@ class ZooModel {
 std::vector<std::string> zoo_names();
 // Splits "name:key=value,..."; nullptr when there is no such name.
 std::unique_ptr<ZooModel> find_zoo_model(const std::string& name, ZooOptions& options);
-// Of the zoo, seeded, and ZooModel::is_chaotic. Throws Error{usage} as find_zoo_model does.
+// Returns ZooModel::is_chaotic() for a seeded network of the zoo, else false. Throws Error{usage} as find_zoo_model does.
 bool is_chaotic(const std::string& model_name, const std::string& weights);
 Preprocessing preprocessing_for(const std::string& model_name);  // the zoo's, or the default for files
 

@@ -1,5 +1,5 @@
 // Quantizer: from an FP32 Graph and calibration samples to a QDQ Graph. It knows no engine: whoever calls it runs the Graphs that it asks
-// for. The order of calls is that of the functions; docs/reference/files.md tells the method.
+// them. Call the functions in the order in which they stand here; docs/reference/files.md describes the method.
 #pragma once
 
 #include "quantize/calibration_table.h"
@@ -31,7 +31,7 @@ struct NodeError {
 struct QuantizedGraph {
   Graph graph;
   std::vector<KeptNode> kept;   // weighted and glue nodes only: what passes values on follows its neighbours
-  int64_t quantized_nodes = 0;  // of those that could be
+  int64_t quantized_nodes = 0;  // how many of those that could be
   double int8_mac_share = 0;
 };
 

@@ -10,10 +10,10 @@
 namespace deepgap {
 namespace {
 
-// Divergence of the first `cut` bins from what is left of them when they are told apart by `levels` levels only.
+// Returns the divergence of the first `cut` bins from what is left of them with only `levels` levels.
 double divergence(std::span<const double> bins, size_t cut, size_t levels, double beyond) {
   const double total = std::accumulate(bins.begin(), bins.begin() + static_cast<std::ptrdiff_t>(cut), beyond);
-  double kept = 0;  // of the quantized one, which what lies beyond the cut is no part of
+  double kept = 0;  // the quantized distribution's sum, without what lies beyond the cut
   for (size_t i = 0; i < cut; ++i) kept += bins[i];
   if (kept == 0) return std::numeric_limits<double>::infinity();
   double sum = 0;
@@ -108,7 +108,7 @@ float RangeCollector::percentile_magnitude(double percentile) const {
 
 float RangeCollector::entropy_magnitude() const {
   const std::vector<double> counts(bins_.begin(), bins_.end());
-  const size_t levels = low_ < 0 ? 128 : 256;  // of magnitudes
+  const size_t levels = low_ < 0 ? 128 : 256;  // levels for magnitudes
   return limit_ * static_cast<float>(entropy_cut(counts, levels)) / static_cast<float>(bin_count);
 }
 

@@ -13,7 +13,7 @@
 
 namespace deepgap {
 
-// Of one activation tensor: real = scale * (level - zero_point).
+// The scale of one activation tensor: real = scale * (level - zero_point).
 struct ActivationScale {
   float scale = 1;
   int32_t zero_point = 0;

@@ -1,5 +1,5 @@
 // How large each unit's own error is: the unit in levels against the unit in FP32, both reading the reference's values. Errors of earlier
-// units do not reach it, so a deep network whose end is chaotic still tells which of its nodes are hard to quantize.
+// units do not reach it, so a deep network whose end is chaotic still shows which of its nodes are hard to quantize.
 //
 // All units stand side by side in one Graph that reads the reference's activations as inputs, already rounded to levels, and computes in
 // FP32 with weights that went through levels too: integers up to 2^24 are exact there, so this is what INT8 kernels compute, and any FP32
@@ -16,7 +16,7 @@
 
 namespace deepgap {
 
-using Activations = std::map<ValueId, Tensor>;  // of one sample, by the prepared Graph's values
+using Activations = std::map<ValueId, Tensor>;  // activations for one sample, by the prepared Graph's values
 
 class UnitProbe {
  public:

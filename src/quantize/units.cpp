@@ -93,7 +93,7 @@ void require_fp32(const Graph& graph) {
   }
 }
 
-// Of these the meaning of an attribute or input changed with opset 13; all others mean the same from opset 11 on.
+// Opset 13 changed the meaning of an attribute or input of these operators; all others mean the same from opset 11 on.
 void raise_opset(Graph& graph) {
   static const Names changed{"Softmax", "LogSoftmax", "Hardmax", "Squeeze", "Unsqueeze", "ReduceSum", "Split"};
   if (graph.opset >= 13) return;

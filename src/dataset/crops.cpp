@@ -28,7 +28,7 @@ struct Settings {
   size_t count = 64;
 };
 
-// Of "crops:seed=7,count=1000".
+// Parses the settings from "crops:seed=7,count=1000".
 Settings settings_of(const DatasetRequest& request) {
   Settings settings{request.seed, request.size};
   const size_t colon = request.name.find(':');

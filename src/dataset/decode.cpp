@@ -17,7 +17,7 @@ namespace deepgap {
 namespace {
 
 constexpr uint64_t max_pixels = 100'000'000;
-constexpr uint64_t max_scanned_pixels = 20 * max_pixels;  // of all scans of a JPEG; encoders write some ten
+constexpr uint64_t max_scanned_pixels = 20 * max_pixels;  // pixels in all scans of a JPEG; encoders write some ten scans
 constexpr uint64_t max_scans = 500;
 
 [[noreturn]] void fail(const std::string& path, std::string_view cause) {
@@ -54,7 +54,7 @@ uint64_t count_scans(std::span<const std::byte> bytes) {
   for (size_t i = 2; i + 3 < bytes.size();) {
     const int marker = at(i) == 0xff ? at(i + 1) : 0;
     if (marker == end_of_image) break;
-    if (marker < 0xc0 || marker == 0xff || (marker >= 0xd0 && marker <= 0xd8)) {  // of a scan's data, or fill
+    if (marker < 0xc0 || marker == 0xff || (marker >= 0xd0 && marker <= 0xd8)) {  // data of a scan, or fill
       ++i;
       continue;
     }

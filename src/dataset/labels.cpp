@@ -32,7 +32,7 @@ std::string unquoted(std::string_view text) {
   return plain;
 }
 
-// Of a line, at its last comma or, where there is none, its last blank: the name before it, the label after it.
+// Splits a line at its last comma or, if there is none, at its last blank: the name before it, the label after it.
 std::pair<std::string, std::string> halves_of(const std::string& line) {
   const size_t comma = line.rfind(','), cut = comma != std::string::npos ? comma : line.find_last_of(blanks);
   if (cut == std::string::npos) return {"", unquoted(line)};

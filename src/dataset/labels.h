@@ -10,7 +10,7 @@
 namespace deepgap {
 
 struct Labels {
-  std::vector<int64_t> classes;  // of sample i
+  std::vector<int64_t> classes;  // class of sample i
   std::string source;            // "val_map.txt", "10 folders": for descriptions
 };
 
@@ -41,7 +41,7 @@ class LabelFile {
 
   std::string path_;
   std::vector<Line> lines_;
-  std::vector<Entry> array_;  // of .npy
+  std::vector<Entry> array_;  // the labels of a .npy file
 };
 
 // A file that a list names, with its label.

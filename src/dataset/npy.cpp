@@ -24,7 +24,7 @@ namespace {
   throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", path, one_line(std::string(cause))));  // it may quote the header
 }
 
-// NumPy itself reads no longer header than this without being told to.
+// NumPy itself reads no longer header than this unless a caller raises the limit.
 constexpr uint32_t longest_header = 10'000;
 
 // The header is a Python dict literal; NumPy writes exactly these three keys. What stands behind `key` between the two marks.

@@ -63,7 +63,7 @@ class OnnxFolderDataset : public TensorsDataset {
     int64_t part = 0, count = 1;
   };
 
-  // Of a set, whose tensors must be so many of what the inputs take.
+  // Returns the number of samples in a set, whose tensors must all hold the same multiple of what the inputs take.
   int64_t samples_in(const std::vector<TestTensor>& tensors) const {
     const bool divided = batching_of(inputs_).kind != Batching::Kind::whole && !tensors.front().tensor.shape.empty();
     const int64_t count = divided ? tensors.front().tensor.shape.front() / std::max<int64_t>(shapes_.front().front(), 1) : 1;

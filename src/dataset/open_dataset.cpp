@@ -39,7 +39,7 @@ std::string name_of_folder(const std::string& folder) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-// Of a folder's own files the pictures, else the arrays.
+// Returns the images among a folder's own files or, if there are none, the arrays.
 std::vector<std::string> sample_files(const std::string& folder) {
   auto files = files_in(folder, is_picture_name);
   return files.empty() ? files_in(folder, is_npy_name) : files;
@@ -88,7 +88,7 @@ std::optional<LabelFile> label_file(const DatasetRequest& request, const std::st
   return fs::is_regular_file(map, error) ? std::optional(LabelFile(map)) : std::nullopt;
 }
 
-// Those of a folder, in their order; without labels where nothing tells them.
+// Returns a folder's samples in their order, without labels if nothing gives them.
 LabelledFiles samples_of_folder(const DatasetRequest& request, const std::string& folder) {
   const auto list = label_file(request, folder);
   std::vector<std::string> files = sample_files(folder);

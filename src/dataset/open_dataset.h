@@ -17,17 +17,17 @@ namespace deepgap {
 struct DatasetRequest {
   std::string name = "seeded";  // seeded, zeros, pictures (the packaged ones of data/pictures), a folder of pictures or .npy, an ONNX test
                                 // folder, one file
-  std::vector<TensorInfo> inputs;  // of the Model; every size but the batch known
+  std::vector<TensorInfo> inputs;  // the Model's inputs; every size but the batch known
   Preprocessing preprocessing;
-  std::map<std::string, int64_t> integer_values;  // of the seeded kind, see model/integer_values.h; an input not named has 100 values
+  std::map<std::string, int64_t> integer_values;  // for the seeded kind, see model/integer_values.h; an input not named has 100 values
   std::map<std::string, std::vector<double>>
       numbers;  // that inputs hold in every sample, whatever the kind; one stands for all of an input
   uint64_t seed = 1;
-  size_t size = 64;  // of the seeded kinds
+  size_t size = 64;  // number of samples of the seeded kinds
   std::string data_dir;
-  std::string labels;        // a file; empty: what the dataset itself tells
+  std::string labels;        // a file; empty: the dataset's own labels
   int64_t label_offset = 0;  // added to each label
-  int64_t classes = 0;       // that the network tells apart; 0: not known
+  int64_t classes = 0;       // number of classes that the network distinguishes; 0: not known
   std::map<std::string, std::string> options;
 };
 

@@ -17,7 +17,7 @@ namespace deepgap {
 class PictureSource {
  public:
   virtual ~PictureSource() = default;
-  virtual const std::string& path(uint32_t index) const = 0;  // of the file that sample `index` is made from
+  virtual const std::string& path(uint32_t index) const = 0;  // path of the file that holds sample `index`
   // From that file's pixels to the sample's input: cut out, resized, cropped, scaled. `values` has as many elements as the input.
   virtual void fill(uint32_t index, const Picture& decoded, std::span<float> values) const = 0;
 };

@@ -116,7 +116,7 @@ TEST(Decode, AHugePictureIsRefusedBeforeMemoryIsTaken) {
   EXPECT_THAT(error_of(write_temporary("huge.jpg", jpeg)), testing::HasSubstr("65500 x 65500 is more than 100 megapixels"));
 }
 
-// Of a progressive JPEG: its last scan `more` times more.
+// Repeats the last scan of a progressive JPEG `more` times.
 std::string with_more_scans(const Picture& picture, int more) {
   const std::unique_ptr<void, int (*)(tjhandle)> encoder(tjInitCompress(), tjDestroy);
   unsigned char* bytes = nullptr;

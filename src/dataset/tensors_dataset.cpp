@@ -82,7 +82,7 @@ Shape shape_at_batch_1(const TensorInfo& input) {
       throw Error(ErrorKind::usage,
                   fmt::format("input '{}' leaves dimension {} ('{}') open; give it with --shape", input.name, shape.size(), dim.symbol));
     }
-    shape.push_back(dim.size);  // of the batch symbol: its multiple, at batch 1
+    shape.push_back(dim.size);  // for the batch symbol: its multiple, at batch 1
   }
   return shape;
 }

@@ -19,7 +19,7 @@ class TensorsDataset : public Dataset {
   void unload(std::span<const uint32_t> indices) final;
   std::vector<TensorView> sample(uint32_t index) const final;
   std::optional<int64_t> label(uint32_t index) const final;
-  void set_labels(Labels labels);  // of all samples; before anything else is asked
+  void set_labels(Labels labels);  // labels all samples; call it before anything else
   // The numbers that the request names inputs for take the place of what the kind makes. Before anything is loaded. Throws Error{usage} for
   // an input that is not there or holds another number of them.
   void give(const DatasetRequest& request);

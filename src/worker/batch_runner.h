@@ -16,7 +16,7 @@ namespace deepgap {
 class BatchRunner {
  public:
   // Runs `options.batch_sizes.front()` samples that cycle `inputs`, which outlive it, as do the backend and the model. Sets the completion
-  // of `options`; throws as Backend::load().
+  // callback in `options`; throws as Backend::load().
   BatchRunner(Backend& backend, const Model& model, LoadOptions options, std::span<const std::vector<TensorView>> inputs);
   BatchRunner(const BatchRunner&) = delete;
   BatchRunner& operator=(const BatchRunner&) = delete;

@@ -9,7 +9,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double spare = 1.5;  // of the queries that a bound needs
+constexpr double spare = 1.5;  // times as many queries as a bound needs
 
 class UntilDecided final : public Stopping {
  public:

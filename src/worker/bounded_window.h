@@ -1,5 +1,5 @@
-// How long a window under a latency bound is: longer than asked where it would hold too few queries to tell whether the bound is held, by
-// the rule that judges it.
+// Chooses how long a window under a latency bound is: longer than requested where it would hold too few queries to decide by the rule that
+// judges it whether the bound is held.
 #pragma once
 
 #include "scenario/stopping.h"
@@ -10,15 +10,15 @@
 
 namespace deepgap {
 
-// Of a schedule's window, which must be known before it begins: long enough that `rate` queries a second bring half as many again as the
-// bound needs, since arrivals are random, but not beyond the budget (or what was asked, where that is more). Only rule `duration` has such
-// a window; others, and rate 0, stay as they are.
+// Extends the window of a schedule, which must be known before it begins: long enough that `rate` queries a second bring half as many again
+// as the bound needs, since arrivals are random, but within the budget (or the requested length, if that is longer). Only rule `duration`
+// has such a window; others, and rate 0, stay as they are.
 StoppingSettings grown_settings(const StoppingSettings& asked, const LatencyBound& bound, double rate, BoundRule rule);
-// The fewest queries that can tell: what a window grows to.
+// Returns the fewest queries that can decide the bound, to which a window grows.
 int64_t fewest_that_tell(const LatencyBound& bound, BoundRule rule);
 
-// For loops whose next query waits for an answer: the end of growing. In a peak search it is not before queries that just hold the bound,
-// one at a time and `pause` apart, would be enough, so that every load is told about; the search has a budget of its own.
+// Returns the longest window of loops whose next query waits for an answer. In a peak search, queries that just hold the bound, one at a
+// time and `pause` apart, are enough within it, so that every load is decided; the search has a budget of its own.
 Nanoseconds longest_window(const StoppingSettings& asked, const LatencyBound& bound, bool peak_search, Nanoseconds pause = 0);
 
 // `rule`, but not before the bound is decided or the window is `most` long. What is to be shown is looked at once in a quarter more

@@ -81,7 +81,7 @@ double first_answer_ms(Target& target, Clock& clock, std::span<const uint32_t> s
   }
 }
 
-// What makes nothing takes no time worth telling.
+// Throws if all outputs are empty, since the time of such a query says nothing.
 void require_content(std::span<const TensorView> outputs) {
   const auto is_empty = [](const TensorView& output) { return element_count(output.shape) == 0; };
   if (outputs.empty() || !std::all_of(outputs.begin(), outputs.end(), is_empty)) return;

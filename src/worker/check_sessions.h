@@ -15,9 +15,9 @@ namespace deepgap {
 struct SessionsCheck {
   std::optional<double> first_result_ms;  // the slowest one's
   std::optional<CheckResult> check;       // the worst one's
-  bool unchecked = false;                 // the outputs cannot be told apart by samples
+  bool unchecked = false;                 // the outputs do not differ from sample to sample
   Facts facts;
-  OutputSketch answers;  // of the first Session, of a contender
+  OutputSketch answers;  // answers of the first Session, for a contender
   std::string wrong;     // why they are wrong results; empty: they are not
 };
 

@@ -14,7 +14,7 @@ bool is_whole(DataType type) { return type == DataType::i64 || type == DataType:
 
 enum class Kind { scores, label, other, unknown };
 
-// Of an output by its sizes after the batch; -1 is one that is not known.
+// Classifies an output by its sizes after the batch; -1 is a size that is not known.
 Kind kind_of(DataType type, std::span<const int64_t> shape) {
   if (shape.empty()) return Kind::other;
   const auto sizes = shape.subspan(1);

@@ -11,8 +11,8 @@
 
 namespace deepgap {
 
-// How many classes a network with these outputs tells apart: the sizes of its first output of scores, [N, classes] with any more sizes
-// of 1. 0: it is not known; nullopt: it is no classifier.
+// Returns how many classes a network with these outputs distinguishes: the sizes of its first output of scores, [N, classes] with any more
+// sizes of 1. 0: the number is not known; nullopt: the network is not a classifier.
 std::optional<int64_t> class_count(std::span<const TensorInfo> outputs);
 
 // The classes with the largest scores for one row of a batch, the best first and at most `most`; of equal scores the lower class goes

@@ -37,7 +37,7 @@ struct DriveContext {
   Target& target;
   Dispatcher* dispatcher = nullptr;      // in `target`, where there is one
   EndToEndTarget* end_to_end = nullptr;  // likewise
-  Turns* turns = nullptr;                // of a contender's worker with its parent
+  Turns* turns = nullptr;                // a contender's worker with its parent
   OutputSketch answers = {};             // to the first sample; of a contender
 };
 
@@ -49,7 +49,7 @@ struct WarmedUp {
 // What a window gave, as a Record keeps it.
 struct Measured {
   std::optional<Window> window;  // exactly what was measured; nullopt: all that fill() took
-  std::vector<Timing> timings;   // of units of work, in order of completion
+  std::vector<Timing> timings;   // timings of units of work, in order of completion
   int64_t timings_dropped = 0;
   std::map<std::string, Estimate> estimates;
   Facts facts;
@@ -64,13 +64,13 @@ class Drive {
   virtual ~Drive() = default;
   // What one Timing is of: "batch", "query", "step".
   virtual std::string unit() const = 0;
-  // Of the measured window. Metrics of what a machine did meanwhile are of a window `steady`, which is one piece.
+  // Names the measured window. Metrics of the machine's state need a window `steady`, which is one piece.
   virtual std::string window() const { return "steady"; }
   // Units of work that it keeps in flight: the slots its Sessions must hold at least.
   virtual int64_t in_flight() const = 0;
   // Whether it keeps as many in flight as the Sessions have slots, where these are more.
   virtual bool uses_all_slots() const = 0;
-  // Whether its own work tells how accurate the answers are, so that none are asked for that before.
+  // Returns whether its own work shows how accurate the answers are, so that none are requested for that before.
   virtual bool judges_accuracy() const = 0;
   virtual WarmedUp warm_up(const DriveContext& context) = 0;
   // The measured window: the work and nothing else. Ends by its Stopping or `interrupted`, with nothing in flight.
@@ -79,7 +79,7 @@ class Drive {
   virtual bool was_warming() const { return false; }
   // Whether the last fill() has enough in it to be a result although it was interrupted.
   virtual bool can_be_cut() const { return false; }
-  // Of the last fill(), which was not interrupted or can be cut; once. May take its time: nothing is measured any more.
+  // Returns the result of the last fill(), which was not interrupted or can be cut; once. It may take long: nothing is measured any more.
   virtual Measured measured(const DriveContext& context) = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace deepgap {
 
 bool reads_energy(const Telemetry& telemetry);  // by counter or as power
-// Of the idle window: longer where there is a power to be known, half as long as the shortest measured window within 1 to 5 s.
+// Returns the length of the idle window: short, but if energy is read half of the shortest measured window, within 1 to 5 s.
 Nanoseconds idle_length(const StoppingSettings& stopping, bool energy_is_read);
 
 // Later Records of a process take the idle window of the first one: puts its readings of energy and power before their own.

@@ -1,5 +1,5 @@
-// What an order's units of work are expected to give, by their task: outputs of the reference, or the losses and weights of a training. All
-// that measure() need not tell apart.
+// The expected results of an order's units of work, by their task: outputs of the reference, or the losses and weights of a training.
+// measure() need not distinguish more.
 #pragma once
 
 #include "worker/check_sessions.h"
@@ -18,7 +18,7 @@ struct Expected {
   std::optional<Reference> reference;
   std::string none;                     // why there is to be none; empty: there is one, or it is to be made first
   bool unchecked = false;               // none could be made, or nobody wants one
-  std::optional<TrainResult> training;  // of a Point that trains
+  std::optional<TrainResult> training;  // for a Point that trains
   bool missing() const { return !reference && !training && none.empty(); }
 };
 Expected expected_of(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs);
@@ -27,7 +27,7 @@ Expected expected_of(const WorkOrder& order, const Preparation& prepared, const 
 SessionsCheck hold_against(const Expected& expected, LoadedOrder& loaded, const WorkOrder& order, const Preparation& prepared,
                            const Group::Inputs& inputs, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted);
 
-// Of one item of a unit of work, as a Record keeps it.
+// The work for one item of a unit of work, as a Record keeps it.
 struct ItemWork {
   int64_t macs = 0, flop = 0, bytes = 0;
 };

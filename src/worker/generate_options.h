@@ -20,7 +20,7 @@ struct GenerateOptions {
   std::optional<Lengths> output_tokens;  // nullopt: as a file of prompts says, else usual_output_tokens
   int64_t shared_prefix = 0;
   bool reuse = false;        // prompts are sent again as they are
-  uint64_t unique_seed = 1;  // of the texts that make them unique: the worker draws one for each order
+  uint64_t unique_seed = 1;  // seed of the texts that make them unique: the worker draws one for each order
 };
 
 inline constexpr int64_t usual_prompts = 512;  // different ones that queries cycle through

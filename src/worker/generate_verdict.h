@@ -9,8 +9,8 @@
 
 namespace deepgap {
 
-// Of a Record of task generate that has its tokens and its Sessions' counts. Sets verdict and reason where it becomes worse, and facts of
-// what was counted.
+// Judges a Record of task generate that has its tokens and its Sessions' counts. Sets verdict and reason where they become worse, and the
+// facts that were counted.
 void judge_generation(Record& record, const PointOptions& options, BoundRule rule);
 
 }  // namespace deepgap

@@ -32,8 +32,8 @@ bool shares_out_cpus(const Point& point) {
   return tenant_place(point) ? splits_cpus(point) : point.placement.devices.front().kind == "cpu";
 }
 
-// Between two readings of the probes where a server is measured: what they tell is of its client, which at 50 queries a second would take a
-// sixth of its CPU time for reading ten times a second.
+// The time between two readings of the probes when a server is measured. They describe only its client, and reading ten times a second
+// would take a sixth of its CPU time at 50 queries a second.
 constexpr Nanoseconds period_of_clients = 1'000'000'000;
 
 std::string cpu_list(const std::vector<int>& cpus) {

@@ -30,13 +30,13 @@ struct LoadedModelKey {
   auto operator<=>(const LoadedModelKey&) const = default;
 };
 
-// Of the program itself, for Records; the command line knows it.
+// The program's own version for Records; the command line knows it.
 struct ProgramState {
   std::string version;
-  std::string git_state;  // of the tree it was built from
+  std::string git_state;  // state of the tree it was built from
 };
 
-// The engine's, once it is opened: builds of one version are told apart by the hash of its content.
+// The engine's plug-in file, once it is opened: the hash of its content distinguishes builds of one version.
 struct PluginFile {
   std::string path, hash;
 };
@@ -49,11 +49,11 @@ class Group {
   Backend& backend(const WorkOrder& order);  // pins the process first, where the Point asks for it
   struct Inputs {
     std::shared_ptr<const Model> model;         // what the Point names, or a server's reference: its outputs are the reference
-    std::shared_ptr<const Model> engine_model;  // what the engine gets: `model`, its QDQ form, or what the server tells of its own
-    Facts quantize_facts;                       // of engine_model, where that is in levels
+    std::shared_ptr<const Model> engine_model;  // what the engine gets: `model`, its QDQ form, or the model that the server describes
+    Facts quantize_facts;                       // facts on engine_model, where that is quantized
     Dataset* dataset = nullptr;
     std::vector<uint32_t> samples;  // loaded
-    double load_s = 0;              // of the Model, when this process made it
+    double load_s = 0;              // seconds for the Model, if this process made it
     bool shared = false;            // by an earlier order
   };
   // Throws as open_model, open_dataset and Dataset::load do. engine_model is null where the Point needs a QDQ form that is not in the
@@ -67,9 +67,9 @@ class Group {
   const NodeChecks& node_checks(const std::string& key, const std::function<NodeChecks()>& make);
   // Started with the first order: its devices and its period are those of the whole group.
   Telemetry& telemetry(const WorkOrder& order);
-  std::optional<Window>& idle_window() { return idle_window_; }           // of the first order
+  std::optional<Window>& idle_window() { return idle_window_; }           // the first order's
   bool take_first_order() { return std::exchange(first_order_, false); }  // true once
-  const Facts& environment();  // of the machine; after telemetry() with what the probes know of it
+  const Facts& environment();  // the machine's; call it after telemetry(), whose probes add to it
 
  private:
   Pulse& pulse_;
@@ -82,10 +82,10 @@ class Group {
   LoadedModelKey model_key_;
   DatasetKey dataset_key_;
   using QuantizedKey = std::tuple<ModelKey, std::string, std::map<std::string, std::string>>;  // with dataset and quantize.NAME
-  QuantizedKey quantized_key_;                                                                 // of quantized_
+  QuantizedKey quantized_key_;                                                                 // for quantized_
   std::shared_ptr<const Model> model_, quantized_;
   std::shared_ptr<const Model> served_;  // what a server's engine gets; model_ is its reference, or the same
-  Facts quantize_facts_;                 // of quantized_
+  Facts quantize_facts_;                 // for quantized_
   std::unique_ptr<Dataset> dataset_;
   std::unique_ptr<Dataset> targeted_;  // dataset_ with the targets of a training, made for each order of one
   std::vector<uint32_t> samples_;
@@ -96,7 +96,7 @@ class Group {
   Facts environment_;
   struct Calibration {
     CalibrationSamples samples;
-    std::string key;  // of the QDQ form in the cache
+    std::string key;  // key of the QDQ form in the cache
   };
   void open_models(const WorkOrder& order, const PointOptions& options);
   bool open_other_models(const WorkOrder& order, const PointOptions& options);
@@ -112,8 +112,8 @@ class Group {
 struct ModelRequest;
 struct DatasetRequest;
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
-// Without what the network itself tells of its inputs (model/integer_values.h, model/steering_inputs.h).
-// Of task generate.
+// The request leaves out what the network itself says about its inputs (model/integer_values.h, model/steering_inputs.h).
+// prompt_request() is for task generate.
 PromptRequest prompt_request(const Point& point, const PointOptions& options);
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
 // With what the Dataset gives it.

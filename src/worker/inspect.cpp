@@ -40,7 +40,7 @@ struct InspectedBackend {
   std::string reason, version;
   std::vector<OptionInfo> options;
   std::vector<std::string> devices;
-  std::map<std::string, std::string> absences;  // of its devices' properties those named as a kind of device tell why there is none of it
+  std::map<std::string, std::string> absences;  // device property -> why it is absent, for properties named like a kind of device
 };
 
 // A name that nobody knows is the user's slip; one that is known and does not load is the machine's affair: its Points are refused.
@@ -176,7 +176,7 @@ class Inspection {
   }
 
   PointOptions options_of(const Point& point, const InspectedBackend& backend, Scenario& scenario) {
-    // Of a backend that did not load no option is known: what is not ours is taken for its own.
+    // The options of a backend that did not load are unknown: all that are not ours count as its own.
     std::vector<OptionInfo> guessed;
     if (!backend.plugin) {
       for (const auto& [name, value] : point.options) {
@@ -251,7 +251,7 @@ class Inspection {
     require_pictures(point, options.end_to_end, *dataset);
     std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
     std::iota(samples.begin(), samples.end(), 0U);
-    // Of more than memory holds nothing is read: the worker says so in the Point's Record.
+    // Samples that exceed the memory are not read: the worker says so in the Point's Record.
     if (lack_of_memory(model.summary.inputs, samples.size(), point.batch, memory_for_worker(SystemRoot("/"))).empty())
       dataset->load(samples);
     datasets_.emplace(key, dataset->size());  // only now: whoever looks for the axis to blame tries the same one again
@@ -266,7 +266,7 @@ class Inspection {
                 fmt::format("task train: {} samples of dataset {} do not fill a batch of {}", there, point.dataset, point.batch));
   }
 
-  // What a Point was told to be of (deepgap sets it, when it repeats one) must still be there.
+  // Checks that the dataset still has the content that the Point names (deepgap names it when it repeats a Point).
   std::string content_of_dataset(const Point& point) {
     const std::string labels = option_of(point, "labels");
     const auto [found, is_new] = contents_.try_emplace({point.dataset, labels});
@@ -408,7 +408,7 @@ void serve_inspection(const Frame& request, FrameWriter& writer) {
     Inspection inspection(cache_dir, request.header.value("broken", BrokenBackends{}), about_to);
     for (const std::string& lines : request.blocks) answer_lines(inspection, lines, writer);
     Facts environment = capture_environment();
-    environment["cpus.allowed"] = affinity_of_this_thread();  // what a Record that never runs tells of its device
+    environment["cpus.allowed"] = affinity_of_this_thread();  // what a Record that never runs says about its device
     writer.write({{{"kind", "inspected"}, {"environment", facts_to_json(environment)}}, {}});
   } catch (const PointError& error) {
     Frame frame = error_frame(error.kind(), error.what());

@@ -20,8 +20,8 @@ struct InspectedPoint {
   bool supported = true;
   std::string reason;
   std::string refused_by;    // the backend's name, "deepgap", or "tenant"; empty where it is supported
-  std::string model_hash;    // of a model file's content, else empty
-  std::string dataset_hash;  // of samples in files, else empty
+  std::string model_hash;    // hash of a model file's content, else empty
+  std::string dataset_hash;  // hash of samples in files, else empty
   std::string process_key;   // Points that differ in it cannot share a process
   std::string backend_version;
   int64_t batch = 1;  // the Point's; where that was 0, the model's own

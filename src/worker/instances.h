@@ -38,8 +38,8 @@ class Instances {
   Dispatcher* dispatcher() { return dispatcher_.get(); }           // nullptr: a bare Session is driven
 
   void reset_peak();
-  // Of all Sessions: on a CPU each has its own; on a GPU the engine's allocator is the process's, so that those of one device tell the
-  // same.
+  // Returns the memory of all Sessions: on a CPU each has its own; on a GPU the engine's allocator is the process's, so that all Sessions
+  // on one device report the same.
   MemoryUse memory() const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 double per_second(int64_t count, Nanoseconds length) { return static_cast<double>(count) * 1e9 / static_cast<double>(length); }
 
-// With digits enough to tell a broken bound from a held one.
+// Prints enough digits to distinguish a broken bound from a held one.
 std::string ms_text(double ns) { return short_text(ns / 1e6, 5) + " ms"; }
 
 // Never with an exponent.

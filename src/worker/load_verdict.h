@@ -1,7 +1,7 @@
 // What the measured window of a Record says about the load: estimates of what was offered, and whether the result may be used.
 //
-// A result is invalid when the Target was overloaded (a backlog was left) or when the latency bound is missed, and undecided when either
-// cannot be told. The reason says so in words, and what to change. docs/explanation/methodology.md has the rules.
+// A result is invalid when the Target was overloaded (a backlog was left) or when the latency bound is missed, and undecided when one of
+// these cannot be decided. The reason says so in words, and what to change. docs/explanation/methodology.md has the rules.
 #pragma once
 
 #include "scenario/offered_load.h"
@@ -17,11 +17,11 @@ namespace deepgap {
 
 // Latencies of the window as the verdict needs them, in nanoseconds. A query that was shed took for ever.
 struct LatencySummary {
-  int64_t count = 0;  // of queries, those that were shed among them
+  int64_t count = 0;  // queries, those that were shed among them
   double shortest = 0;
   double at_bound = 0;  // the bound's percentile
   int64_t missed = 0;   // above the bound's limit
-  int64_t shed = 0;     // of these, those that were shed
+  int64_t shed = 0;     // how many of `missed` were shed
 };
 
 // How a bound is judged.
@@ -32,7 +32,7 @@ enum class BoundRule {
 
 struct LoadVerdict {
   Verdict verdict = Verdict::valid;  // or undecided, or invalid
-  std::string reason;                // of these
+  std::string reason;                // why it is not valid
 };
 
 // "offered_rate", "achieved_rate" (queries a second), "issue_lateness_p50_us", "_p99_us", "_max_us". Empty where nothing was offered by a

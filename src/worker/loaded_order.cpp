@@ -19,7 +19,7 @@
 namespace deepgap {
 namespace {
 
-// As the engine was told: native.streams=4 goes before streams.
+// Returns the streams that the engine is given: native.streams=4 goes before streams.
 int64_t asked_streams(const PointOptions& options) {
   const auto own = options.backend.find("streams");
   const auto count = own == options.backend.end() ? std::nullopt : parse_int(own->second);
@@ -59,7 +59,7 @@ LoadedOrder::LoadedOrder(const WorkOrder& order, const Preparation& prepared, Ba
   if (!prepared.options.end_to_end.on()) instances_->load(inputs.samples);
 }
 
-// Of all Sessions together, as compile_s is.
+// Adds up the parts of all Sessions, as compile_s does.
 Facts LoadedOrder::load_parts() {
   std::map<std::string, double> parts;
   for (const Instances::Instance& instance : instances_->all())

@@ -10,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-// Completes what it is told to.
+// A Target that completes a query when the test asks for it.
 class MarkedTarget final : public Target {
  public:
   TargetLimits limits() const override { return {4, 2}; }

@@ -48,7 +48,7 @@ int64_t labelled_samples(const WorkOrder& order, const Preparation& prepared, co
   return std::min(all, prepared.options.accuracy_samples.value_or(all));
 }
 
-// An engine may have to compile once more to tell.
+// An engine may have to compile once more to report this.
 Facts precision_facts(Session& session) {
   Facts facts;
   try {
@@ -132,7 +132,7 @@ class Measurement {
   Nanoseconds begin_ = 0;
   bool energy_is_read_ = false;
   std::vector<Series> own_series_;  // besides the probes'
-  // of the phases; loaded_ goes first
+  // the results of the phases; loaded_ goes first
   Preparation prepared_;
   Group::Inputs inputs_;
   std::optional<LoadedOrder> loaded_;
@@ -194,7 +194,7 @@ void Measurement::begin() {
   group_.environment();
 }
 
-// Once a process, since later nothing is idle any more: what the first order saw stands for the others where it tells a power.
+// Waits once in a process, since later nothing is idle any more: the first order's window stands for the others if power is read.
 void Measurement::idle() {
   energy_is_read_ = reads_energy(group_.telemetry(order_));
   if (group_.take_first_order()) {
@@ -339,7 +339,7 @@ void Measurement::keep(const Expected& found) {
   if (found.unchecked && order_.check) unchecked_because(found.none);
 }
 
-// Stands alone, or behind what else there is to tell of the result.
+// Notes why nothing was checked, which the Record's reason ends with.
 void Measurement::unchecked_because(const std::string& why) {
   why_unchecked_ = why;
   record_.reason = why;
@@ -374,7 +374,7 @@ void Measurement::keep(Measured measured) {
   keep(measured.facts);
   if (!measured.wrong.empty()) {
     fail(Outcome::incorrect, measured.wrong);
-    record_.estimates.erase("throughput");  // of what is wrong there is none, whoever reckons it
+    record_.estimates.erase("throughput");  // wrong results have no throughput, whoever computes it
   }
   own_series_ = std::move(measured.series);
 }

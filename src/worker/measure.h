@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// `turns`: where several processes measure together, they meet before their windows, and are told {"begin": when, on their Clocks}.
+// `turns`: processes that measure together meet before their windows, and the parent answers {"begin": when, on their Clocks}.
 // Every failure becomes the Record's outcome; nothing is thrown but what the parent must hear of at once (its channel is gone).
 // nullopt: the reference or the QDQ form of the model is not in the cache; the order comes again when they are, or with the reason why
 // there can be none.

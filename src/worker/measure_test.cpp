@@ -358,7 +358,7 @@ TEST_F(MeasureTest, AnMlperfRunIsADriveLikeAnyOther) {
   EXPECT_EQ(record.estimates.count("compute_ms"), 1U);
 }
 
-// As a server's do, and the null backend's when it is told so.
+// A server's failures do this, and the null backend's on request.
 TEST_F(MeasureTest, FailuresThatTheSessionOutlivesMakeAShare) {
   WorkOrder order = order_of({{"null.fail_at", "10-13"}, {"null.outlive_failures", "on"}});
   const Record record = measured(order);

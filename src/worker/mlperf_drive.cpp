@@ -132,7 +132,7 @@ void judge_accuracy(const LoadgenRunSettings& run, const AccuracyCount& count, M
   measured.reason = measured.reason.empty() ? why : measured.reason + "; " + why;
 }
 
-// The detail log's hash tells later whether the files in the folder are still this run's.
+// The detail log's hash shows later whether the files in the folder are still this run's.
 void finish_logs(std::optional<LoadgenLogs>& logs, const LoadgenVerdict* verdict, const std::string& folder, Measured& measured) {
   if (!logs) return;
   logs->finish(verdict);

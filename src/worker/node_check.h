@@ -17,7 +17,7 @@ struct NodeCheck {
 };
 
 struct NodeChecks {
-  std::string version;  // of the engine
+  std::string version;  // version of the engine
   int64_t samples = 0;
   std::vector<NodeCheck> nodes;  // in the order of the Graph as the engine gets it
 };

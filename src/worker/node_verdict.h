@@ -1,4 +1,4 @@
-// How a network is judged whose outputs tell nothing of the engine (ZooModel::is_chaotic).
+// Judges a network whose outputs say nothing about the engine (ZooModel::is_chaotic).
 #pragma once
 
 #include "worker/group.h"
@@ -20,7 +20,7 @@ bool is_judged_by_nodes(const Point& point);
 std::string failed_nodes_words(const std::vector<NodeCheck>& nodes, const std::string& against, Precision precision, double asked_db);
 
 struct NodeVerdict {
-  CheckResult result;  // of the outputs, but for SQNR, verdict and what it is against: those are the worst node's
+  CheckResult result;  // result for the outputs, but SQNR, verdict and what it is against are those of the worst node
   std::string words;   // "node by node: the worst of 65 is features.3.add (Add) with 31.0 dB"
   std::string wrong;   // which node misses what is asked of each, and by how much; empty: none does
 };

@@ -35,8 +35,8 @@ Record begin_record(const WorkOrder& order);
 // refused -> refused, out_of_memory -> out_of_memory, device_lost -> device_lost, usage and input -> refused, internal -> crashed
 Outcome outcome_of(ErrorKind kind);
 void fail_record(Record& record, Outcome outcome, const std::string& reason);
-// Of a Record that is refused: facts refused.by, the backend's name, "deepgap" or "tenant" (one beside it), and refused.at, "inspection" or
-// a worker's phase.
+// Notes why a Record is refused, as facts refused.by, the backend's name, "deepgap" or "tenant" (a neighbour), and refused.at, "inspection"
+// or a worker's phase.
 void note_refusal(Record& record, const std::string& by, const std::string& at);
 
 }  // namespace deepgap

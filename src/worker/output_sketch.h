@@ -26,7 +26,7 @@ struct OutputSketch {
   double min_sqnr_db = 0;       // what its own network and precision are held to (check.h)
 };
 
-// Of the first of `items` that the outputs hold one behind the other; of outputs that do not have so many rows, of all of it.
+// Sketches the first of `items` that the outputs hold one behind the other, or all of an output that does not have so many rows.
 OutputSketch sketch_of(std::span<const TensorView> outputs, int64_t items);
 nlohmann::json sketch_to_json(const OutputSketch& sketch);
 OutputSketch sketch_from_json(const nlohmann::json& json);  // throws Error{input}

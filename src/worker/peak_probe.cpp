@@ -33,7 +33,7 @@ class UntilHopeless final : public Stopping {
   WindowVerdict verdict() const override { return rule_->verdict(); }
 
  private:
-  // The verdict needs the fewest queries of which the percentile can be told, also after an early end.
+  // The verdict needs the fewest queries that determine the percentile, also after an early end.
   bool is_hopeless() const {
     constexpr double least_share = 0.05, headroom = 1.1;
     const double share = std::min(1.0, static_cast<double>(end_ - begin_) / static_cast<double>(duration_));  // windows may grow

@@ -36,7 +36,7 @@ class PicturePreparer final : public SamplePreparer {
   const PictureSource& source_;
   Clock& clock_;
   Prepared prepared_;
-  std::mutex mutex_;  // of tasks_
+  std::mutex mutex_;  // guards tasks_
   std::condition_variable_any arrived_;
   std::deque<Task> tasks_;
   std::vector<std::jthread> threads_;  // last: they use all of the above

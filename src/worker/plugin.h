@@ -23,14 +23,14 @@ void require_backend_name(const std::string& name);
 
 // Throws as require_backend_name(), and Error{refused}: absent, its library's own reason, another ABI or build tag. Any thread.
 std::unique_ptr<Plugin> open_plugin(const std::string& name);
-std::vector<std::string> plugin_names();  // of the files found, sorted
+std::vector<std::string> plugin_names();  // names of the files found, sorted
 // Where they are looked for: the folders of $DEEPGAP_PLUGINS, separated by ':', then ../lib/deepgap relative to the program. The first that
 // has a plug-in of a name gives it.
 std::vector<std::string> plugin_folders();
 std::string plugin_path(const std::string& name);  // "" when none has it
 // Whether one of these folders, separated by ':', has a plug-in of the name.
 bool holds_plugin(const std::string& folders, const std::string& name);
-std::string plugin_hash(const std::string& path);  // of the file's content, 32 hex digits; "" where it cannot be read
+std::string plugin_hash(const std::string& path);  // hash of the file's content, 32 hex digits; "" where it cannot be read
 
 // Why a plug-in with this entry cannot be used by this program; nullopt when it can.
 std::optional<std::string> plugin_defect(const BackendEntry& entry);

@@ -84,7 +84,7 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
     if (value != "search" && value != "confirm" && value != "refine")
       wrong_value(name, value, "search, confirm or refine; --find-peak sets it");
     sorted.peak_search = true;
-    sorted.ends_when_hopeless = value != "refine";  // what ends by what it shows tells too high a share of late queries
+    sorted.ends_when_hopeless = value != "refine";  // ending early by the results would report too high a share of late queries
   }
   if (name == tuning_mark && value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; deepgap tune sets it");
   if (name == "inputs") sorted.inputs = input_place(value);

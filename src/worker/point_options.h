@@ -27,10 +27,10 @@ struct PointOptions {
   std::map<std::string, std::string> backend;  // those that it declares, without prefix
   InputPlace inputs = InputPlace::host;
   std::map<std::string, std::string> scenario;
-  std::map<std::string, std::string> environment;  // of the worker process, from env.NAME
+  std::map<std::string, std::string> environment;  // variables of the worker process, from env.NAME
   std::map<std::string, std::vector<int64_t>> shapes;
   InputNumbers input_numbers;               // what made-up samples hold
-  uint64_t seed = 1;                        // of seeded weights and samples; also the backend's where it has one
+  uint64_t seed = 1;                        // seed of weights and samples; also the backend's where it has one
   int64_t samples = 4;                      // that a query's batch cycles, and whose outputs are checked
   std::string labels;                       // file of the Dataset's labels
   int64_t label_offset = 0;                 // added to each
@@ -46,8 +46,8 @@ struct PointOptions {
   std::string reference;                   // file of the Model that a server's is compared with; empty: none
   bool peak_search = false;                // a run of one: worker/peak_probe.h
   bool ends_when_hopeless = false;         // likewise, once it cannot hold its bound any more
-  TrainSettings train;                     // of task train
-  GenerateOptions generate;                // of task generate
+  TrainSettings train;                     // for task train
+  GenerateOptions generate;                // for task generate
   QuantizeSettings quantize;               // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };
 
@@ -72,7 +72,7 @@ std::map<std::string, std::string> worker_environment(const Point& point);
 
 // CPUs for `affinity`: "none" is empty, "first" the first `threads` of `allowed`, else a list "0-3/8". Throws Error{usage} for one that
 // is not allowed here.
-std::optional<Side> gpu_side(const std::string& affinity);  // of "near" and "far", which telemetry/near_cpus.h answers
+std::optional<Side> gpu_side(const std::string& affinity);  // for "near" and "far", which telemetry/near_cpus.h answers
 std::vector<int> affinity_cpus(const std::string& affinity, int threads, const std::vector<int>& allowed);
 
 }  // namespace deepgap

@@ -21,7 +21,7 @@
 namespace deepgap {
 namespace {
 
-// A closed loop that nobody told otherwise keeps one query in flight; over several Sessions that is one for each.
+// A closed loop keeps by default one query in flight for each Session.
 void keep_sessions_busy(const Point& point, const std::vector<ScenarioOption>& known, PointOptions& options) {
   const size_t sessions = instance_loads(point, options.dispatch).size();
   for (const ScenarioOption& option : known) {
@@ -29,7 +29,7 @@ void keep_sessions_busy(const Point& point, const std::vector<ScenarioOption>& k
   }
 }
 
-// A closed loop that nobody told otherwise keeps as many queries in flight as are to overlap.
+// A closed loop keeps by default as many queries in flight as may overlap.
 void keep_lanes_busy(const Point& point, const std::vector<ScenarioOption>& known, PointOptions& options) {
   if (options.end_to_end.mode != EndToEnd::overlapped) return;
   const int64_t wanted = lanes_of(point, options);

@@ -13,7 +13,7 @@ namespace deepgap {
 
 struct Preparation {
   PointOptions options;
-  StoppingSettings stopping;  // of the measured window
+  StoppingSettings stopping;  // for the measured window
   std::unique_ptr<Drive> drive;
   bool computes = true;  // Backend::computes()
 };

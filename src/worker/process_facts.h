@@ -1,4 +1,4 @@
-// What the kernel tells of this process.
+// Facts that the kernel reports about this process.
 #pragma once
 
 #include <cstdint>

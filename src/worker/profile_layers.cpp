@@ -87,7 +87,7 @@ bool has_profile_option(const Backend& backend) {
   return std::any_of(options.begin(), options.end(), [](const OptionInfo& option) { return option.name == "profile"; });
 }
 
-// Of every thread that the engine has by now.
+// Counts every thread that the engine has by now.
 CpuCounts counted(BatchRunner& runner) {
   CpuCounters counters;
   counters.begin();

@@ -18,8 +18,8 @@ struct ProfileRequest {
 nlohmann::json profile_request_to_json(const ProfileRequest& request);
 ProfileRequest profile_request_from_json(const nlohmann::json& json);
 
-// Rounds of one plain and one instrumented run each, so that what disturbs the machine hits both alike. An engine that takes times only
-// where it is told at load (an option `profile`) is loaded twice. Throws Error{refused} for an engine that tells no layer times.
+// Runs rounds of one plain and one instrumented run each, so that what disturbs the machine hits both alike. An engine that takes times
+// only if asked at load (an option `profile`) is loaded twice. Throws Error{refused} for an engine that reports no layer times.
 LayerProfile profile_layers(const ProfileRequest& request);
 
 }  // namespace deepgap

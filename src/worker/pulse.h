@@ -1,4 +1,4 @@
-// Pulse: tells the parent that the worker is alive and how far it is, from a thread of its own.
+// Pulse: reports to the parent that the worker is alive and how far it is, from a thread of its own.
 //
 // Alive means getting on: a heartbeat goes out when something was finished since the last one (a query, a phase), or when the process used
 // the processor for at least a twentieth of the time, as compiling or a very long query does. Who only burns the processor falls silent
@@ -23,7 +23,7 @@ namespace deepgap {
 class Liveness {
  public:
   struct Look {
-    std::chrono::nanoseconds now, cpu;  // of the clock, and of the processor by the whole process
+    std::chrono::nanoseconds now, cpu;  // the clock, and the processor time of the whole process
     uint64_t progress = 0;              // changes whenever something was finished
   };
   Liveness(std::chrono::nanoseconds patience, Look first) : patience_(patience), last_(first), last_change_(first.now) {}
@@ -64,7 +64,7 @@ class Pulse {
   std::string phase_ = "idle";
   uint64_t phases_ = 0;
   bool stop_ = false;
-  Liveness liveness_;  // of the pulse's thread
+  Liveness liveness_;  // used by the pulse's thread
   std::thread thread_;
 };
 

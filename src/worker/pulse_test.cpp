@@ -36,7 +36,7 @@ class PulseTest : public ::testing::Test {
 
 TEST_F(PulseTest, is_silent_while_idle_and_tells_a_phase_at_once) {
   Pulse pulse(collect(), {1ms, 10min});
-  std::this_thread::sleep_for(40ms);  // some looks, or none: nothing is told either way
+  std::this_thread::sleep_for(40ms);  // some heartbeats may be sent, or none: nothing is sent either way
   EXPECT_EQ(count(), 0U);
   pulse.enter("load");
   EXPECT_GE(count(), 1U);

@@ -37,7 +37,7 @@ std::string automatic_dataset(const ModelRequest& request, const std::string& po
   const auto entry = zoo ? find_zoo_model(request.name, options) : nullptr;
   if (zoo && request.weights == "seeded") return "seeded";
   if (entry != nullptr && entry->weight_sets().contains(request.weights)) return "pictures";
-  return point_dataset == "zeros" ? "seeded" : point_dataset;  // zeros tell no range
+  return point_dataset == "zeros" ? "seeded" : point_dataset;  // zeros show no range
 }
 
 std::string method_of(const QuantizeSettings& settings) {
@@ -180,7 +180,7 @@ Precision judged_precision(Precision precision, const Model& model) {
 
 bool has_quantization(const GraphSummary& summary) {
   return std::any_of(summary.operators.begin(), summary.operators.end(), [](const OperatorUse& use) {
-    static const std::set<std::string_view> others{"MatMulNBits", "QAttention", "QGemm"};  // of com.microsoft
+    static const std::set<std::string_view> others{"MatMulNBits", "QAttention", "QGemm"};  // in com.microsoft
     return use.op.find("QuantizeLinear") != std::string::npos || use.op.starts_with("QLinear") || use.op.ends_with("Integer") ||
            use.op.starts_with("DynamicQuantize") || use.op.starts_with("MatMulInteger") || others.contains(use.op);
   });

@@ -36,7 +36,7 @@ struct QuantizedModel {
   CalibrationTable table;
   std::vector<KeptNode> kept;
   std::vector<NodeError> node_errors;    // where keep=auto asked for them
-  std::optional<double> output_sqnr_db;  // of the worst output, on the samples that judged; likewise
+  std::optional<double> output_sqnr_db;  // the worst output's, on the samples that judged; likewise
   int64_t quantized_nodes = 0;
   double int8_mac_share = 0;
   std::string calibrated_by;  // engine and version
@@ -54,7 +54,7 @@ Precision judged_precision(Precision precision, const Model& model);
 std::string quantized_key(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings);
 struct KeptQuantized {
   std::shared_ptr<const Model> model;
-  Facts facts;  // as quantized_facts() tells
+  Facts facts;  // as quantized_facts() returns them
 };
 // `model` is null where there is none.
 KeptQuantized find_quantized(const std::string& cache_dir, const std::string& key, const std::string& name);

@@ -39,7 +39,7 @@ struct OutputJudgement {
 };
 
 struct Compared {
-  double sqnr_db = 0;           // of the worst output over all samples
+  double sqnr_db = 0;           // the worst output's over all samples
   std::vector<double> samples;  // and on each
 };
 
@@ -66,7 +66,7 @@ std::optional<Compared> compared(const OutputJudgement& judgement, const Graph& 
   return result;
 }
 
-// The samples on which the outputs are worst come first: they tell most of the nodes.
+// Puts first the samples on which the outputs are worst, as they reveal most about the nodes.
 void put_worst_first(OutputJudgement& judgement, const std::vector<double>& sqnr_db) {
   std::vector<size_t> order(sqnr_db.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -85,7 +85,7 @@ double error_of(double sqnr_db) { return std::pow(10, -sqnr_db / 10); }
 
 struct Sensitivity {
   size_t node = 0;
-  double sqnr_db = 0;  // of the outputs, with this node alone in INT8
+  double sqnr_db = 0;  // SQNR of the outputs, with this node alone in INT8
 };
 
 // The most sensitive node first.

@@ -1,5 +1,5 @@
-// The second half of keep=auto: a network may answer wrongly although none of its nodes does much wrong by itself, where its end makes more
-// of one node's error than of another's. Its outputs tell which nodes these are.
+// The second half of keep=auto: a network may answer wrongly although none of its nodes does much wrong by itself, if its end amplifies one
+// node's error more than another's. Its outputs show which nodes these are.
 //
 // Method: sensitivity analysis, one node in INT8 at a time, and the most sensitive ones left out (Wu et al., "Integer Quantization for Deep
 // Learning Inference", 2020, section 5.1). The powers of the errors are taken to add up, and the answer is measured.
@@ -16,7 +16,7 @@
 
 namespace deepgap {
 
-// On how many samples, at most: outputs of one sample may be far worse than those of the next, so that few tell little.
+// The most samples: outputs of one sample may be far worse than those of the next, so that few show little.
 inline constexpr size_t output_samples = 16;
 
 // While the outputs are below settings.min_output_sqnr_db, the nodes to which they are most sensitive stay in FP32, as few as will do. All

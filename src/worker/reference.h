@@ -36,8 +36,8 @@ size_t referenced_queries(const Batching& batching, size_t samples);
 // Slow, much memory.
 Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples, const std::string& checked);
 
-// The outputs of one query of `batch` items, item i against sample i mod R; those of a batch that is not open against the reference's one
-// query as a whole. nullopt: no output has the batch as its first dimension, so nothing can be told apart.
+// Compares the outputs of one query of `batch` items, item i against sample i mod R; a batch that is not open is compared with the
+// reference's one query as a whole. nullopt: no output has the batch as its first dimension, so samples cannot be compared.
 std::optional<CheckResult> compare_batch(const Reference& reference, std::span<const TensorView> outputs, int64_t batch,
                                          const Batching& batching, Precision precision);
 

@@ -48,7 +48,7 @@ Tensor joined(std::span<const TensorView> parts) {
   return result;
 }
 
-// Of a query with such inputs; 1 where the batch does not divide it.
+// Returns the samples in a query with such inputs; 1 where the batch does not divide it.
 int64_t samples_in(const std::vector<TensorInfo>& inputs, const std::vector<TensorView>& query) {
   const Batching batching = batching_of(inputs);
   if (batching.kind == Batching::Kind::whole) return 1;
@@ -183,7 +183,7 @@ std::string run_on_evaluator(const Model& model, std::span<const std::vector<Ten
 
 namespace {
 
-// `second`, which is told the refusal, where `first` refuses before it gave anything to its receiver.
+// Runs `second` with the refusal's text if `first` refuses before it gave anything to its receiver.
 template <typename First, typename Second>
 std::string first_or(const First& first, const Second& second, const QueryReceiver& receive) {
   bool begun = false;

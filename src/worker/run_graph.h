@@ -23,7 +23,7 @@ struct EngineChoice {
   Precision precision = Precision::fp32;
   int threads = 1;
   std::string cache_dir;
-  std::map<std::string, std::string> options;  // of the backend
+  std::map<std::string, std::string> options;  // the backend's
 };
 
 // Views into the samples that a query is made of, with shapes of their own.
@@ -35,7 +35,7 @@ class QuerySamples {
   std::span<const std::vector<TensorView>> samples() const { return samples_; }
 
  private:
-  std::vector<Shape> shapes_;  // of a sample, per input
+  std::vector<Shape> shapes_;  // shape of a sample, per input
   std::vector<std::vector<TensorView>> samples_;
 };
 

@@ -156,7 +156,7 @@ size_t run_first_sets(const OutputsRequest& request, std::span<const std::string
     queries.emplace_back();
     for (const TestTensor& given : tensors.back()) queries.back().push_back(given.tensor.view());
   }
-  const std::string overflow = made.overflow;  // of the sets before
+  const std::string overflow = made.overflow;  // the overflow of earlier sets
   made = run_queries(request, *model, *engine_model, names, queries, receive);
   if (!overflow.empty()) made.overflow = overflow;
   return queries.size();

@@ -27,7 +27,7 @@ inline constexpr const char* reference_backend = "reference";
 struct OutputsRequest {
   ModelRequest model;
   std::string backend = reference_backend;
-  std::string checked;  // of a reference: the backend that is compared with it, which must not make it
+  std::string checked;  // for a reference: the backend that is compared with it, which must not make it
   DeviceId device = {};
   Precision precision = Precision::fp32;
   bool precision_of_file = false;  // int8 for a quantized file, whatever `precision` is
@@ -35,7 +35,7 @@ struct OutputsRequest {
   int64_t samples = 8;  // at most as many as the Dataset has
   int threads = 1;
   std::string cache_dir;
-  std::map<std::string, std::string> options;  // of the backend
+  std::map<std::string, std::string> options;  // the backend's
   // For precision int8 and an FP32 model: its QDQ form made so must be in the cache (quantize_order.h puts it there).
   QuantizeSettings quantize;
 };
@@ -48,7 +48,7 @@ struct CheckedInputs {
   std::shared_ptr<const Model> engine_model;  // what the engine gets: `model`, or its QDQ form
   std::unique_ptr<Dataset> dataset;
   std::vector<uint32_t> samples;
-  std::vector<std::vector<TensorView>> inputs;  // of the samples
+  std::vector<std::vector<TensorView>> inputs;  // inputs of the samples
 };
 CheckedInputs open_checked(const OutputsRequest& request);
 EngineChoice engine_of(const OutputsRequest& request);
@@ -57,14 +57,14 @@ EngineChoice engine_of(const OutputsRequest& request);
 using OutputsReceiver = std::function<void(const std::string& sample, std::span<const TensorView> outputs)>;
 
 struct OutputsMade {
-  std::string version;                    // of the engine
+  std::string version;                    // version of the engine
   Precision judged_as = Precision::fp32;  // judged_precision() of the model
   std::vector<std::string> outputs;       // their names
-  std::string random;                     // the node that makes them random, as random_node() tells; empty: none does
-  std::string overflow;                   // of a reference, as ReferenceRun says
+  std::string random;                     // the node that makes them random, as random_node() returns it; empty: none does
+  std::string overflow;                   // for a reference, as ReferenceRun says
 };
-// Each sample alone, at batch 1; where the network insists on a batch, so many at a time, called by the first one's name; of the test sets
-// of an ONNX folder each as one query, with the sizes that its tensors have. Throws Error as open_model, open_dataset, open_plugin and
+// Runs each sample alone, at batch 1. If the network insists on a batch, so many run at a time, called by the first one's name. Each test
+// set in an ONNX folder is one query, with the sizes that its tensors have. Throws Error as open_model, open_dataset, open_plugin and
 // load() do.
 OutputsMade compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive);
 

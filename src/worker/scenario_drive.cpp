@@ -29,7 +29,7 @@ namespace {
 // Queries a second, of a scenario that has a rate; else 0.
 double offered_rate(const Point& point) { return parse_double(option_of(point, "rate")).value_or(0); }
 
-// Of a loop that waits for answers.
+// Returns the pause of a loop that waits for answers.
 Nanoseconds pause_between_queries(const Point& point) {
   Nanoseconds pause = 0;
   for (const char* option : {"period", "think_time"}) pause += parse_duration(option_of(point, option)).value_or(0);
@@ -60,7 +60,7 @@ struct Filling {
   Ending ending;
   TimingLog log;
   std::optional<UrgentShare> urgent;  // where a share is: its histograms are half a megabyte
-  std::optional<TokenMeter> tokens;   // of queries that generate
+  std::optional<TokenMeter> tokens;   // for queries that generate
   MarkMeter meter;
   OfferedLoad offered;
   Failures failures;
@@ -96,7 +96,7 @@ Window window_of(const TimingLog& log, const OfferedLoad& offered) {
   return {"steady", std::min(log.begin(), offered.begin), std::max(log.end(), offered.begin + offered.length)};
 }
 
-// Of the rule's own window, which is the log's.
+// Converts an estimate of the rule's own window, which is the log's.
 Estimate over_window(Estimate throughput, const TimingLog& log, const std::optional<Window>& window) {
   if (!window || window->end <= window->begin) return throughput;
   const double share = static_cast<double>(log.end() - log.begin()) / static_cast<double>(window->end - window->begin);
@@ -177,7 +177,7 @@ Traffic ScenarioDrive::traffic_of(const DriveContext& context, Target& target, S
   return traffic;
 }
 
-// Of the warm-up, and of the queries that lead to the window.
+// Forgets the warm-up, and the queries that lead to the window.
 void ScenarioDrive::forget_what_came_before(const DriveContext& context) {
   if (context.dispatcher != nullptr) context.dispatcher->take_log();
   if (context.end_to_end != nullptr) context.end_to_end->take_log();
@@ -214,8 +214,8 @@ Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
   return ending;
 }
 
-// Of a closed loop that goes on until an interval is reached: its queries so far are what a shorter budget would have left. An open loop's
-// end is a part of its schedule.
+// A closed loop that goes on until an interval is reached can be cut: its queries so far are what a shorter budget would have left. An open
+// loop's end is a part of its schedule.
 bool ScenarioDrive::can_be_cut() const {
   constexpr int64_t fewest_queries = 10;
   constexpr Nanoseconds shortest = 500'000'000;

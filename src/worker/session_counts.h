@@ -1,5 +1,5 @@
-// What the Sessions of an order counted of a window besides its queries' times (Session::take_counts()): requests, connections, bytes, and
-// what a server tells of itself.
+// What the Sessions of an order counted in a window besides its queries' times (Session::take_counts()): requests, connections, bytes, and
+// what a server reports about itself.
 #pragma once
 
 #include "worker/instances.h"
@@ -14,7 +14,7 @@ namespace deepgap {
 
 struct SessionCounts {
   Facts facts;                                // "session.connections.opened"; of several Sessions "session.0.connections.opened"
-  std::map<std::string, Estimate> estimates;  // of one Session: server_queue_ms and the like, where the server tells
+  std::map<std::string, Estimate> estimates;  // from one Session: server_queue_ms and the like, if the server reports them
 };
 // Since the last call. Nothing is in flight.
 SessionCounts take_session_counts(Instances& instances);

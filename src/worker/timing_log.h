@@ -33,7 +33,7 @@ class TimingLog final : public TimingSink {
   }
   int64_t count() const { return count_; }
   int64_t dropped() const { return count_ > limit_ ? count_ - limit_ : 0; }
-  // Of all of them: exactly what was measured.
+  // The times cover all timings: exactly what was measured.
   Nanoseconds begin() const { return begin_; }
   Nanoseconds end() const { return end_; }
   // Where some were dropped: "latency_p99_ms" and its family of all queries, within 0.1 %. Before take().

@@ -22,7 +22,7 @@ class TokenMeter final : public ForwardingTarget {
   explicit TokenMeter(Target& target, size_t limit = default_limit) : ForwardingTarget(target), limit_(limit) {}
   void on_completion(TargetCompletion completion) override;
 
-  // Of those `timings` whose query was kept, in their order.
+  // Returns the streams of those `timings` whose query was kept, in their order.
   std::vector<TokenStream> streams(std::span<const Timing> timings) const;
   void restart();  // forgets what came before
 

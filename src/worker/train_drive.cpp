@@ -29,7 +29,7 @@ class LossMeter final : public ForwardingTarget {
 
  private:
   void add(const TensorView& output) {
-    if (output.type != DataType::f32 || output.bytes() < sizeof(float)) return;  // of an engine that computes nothing
+    if (output.type != DataType::f32 || output.bytes() < sizeof(float)) return;  // from an engine that computes nothing
     float loss = 0;
     std::memcpy(&loss, output.data, sizeof(loss));
     const std::lock_guard lock(mutex_);

@@ -11,7 +11,7 @@
 namespace deepgap {
 namespace {
 
-// Of the output for one sample; empty where it does not follow from the batch.
+// Returns the shape of the output for one sample; empty where it does not follow from the batch.
 Shape output_shape(const std::vector<TensorInfo>& outputs) {
   Shape shape;
   if (outputs.empty() || !outputs.front().dims) return shape;
@@ -79,7 +79,7 @@ class TrainSamples final : public Dataset {
   int64_t classes_;  // 0: not known
   Shape output_;
   TrainSettings settings_;
-  std::map<uint32_t, Tensor> targets_;  // of loaded samples
+  std::map<uint32_t, Tensor> targets_;  // targets of loaded samples
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A Dataset whose samples have the target of their training behind their inputs (deepgap/train.h): the class of their label, or one made
-// from the seed where nothing tells it; for mse a one for that class, or numbers from the seed where the network is no classifier.
+// A Dataset whose samples have their training's target behind their inputs (deepgap/train.h): the class of their label, or one made from
+// the seed if they have no label; for mse a one for that class, or numbers from the seed if the network is not a classifier.
 #pragma once
 
 #include <deepgap/dataset.h>

@@ -58,7 +58,7 @@ struct Turned {
         waiting(context.clock),
         virtual_time(is_in_virtual_time(context.order.point)) {}
   TimingLog log;
-  std::optional<TokenMeter> tokens;  // of queries that generate
+  std::optional<TokenMeter> tokens;  // for queries that generate
   MarkMeter meter;
   std::vector<TokenStream> streams;
   Waiting waiting;

@@ -1,5 +1,5 @@
-// The Drive of a contender of a duel: warms up as its scenario does, tells the parent that it is ready with a sketch of its answers, and
-// then measures a short turn whenever the parent says so (worker/turns.h):
+// The Drive of a contender of a duel: warms up as its scenario does, sends the parent a sketch of its answers when it is ready, and then
+// measures a short turn whenever the parent says so (worker/turns.h):
 //   ready  {"answers": sketch}                          worker/output_sketch.h
 //   turn   {"pair": number, "slice_ns": length}         pair -1: to get going, and not kept
 //   done   {"items_per_s": x}                           0: the turn brought nothing

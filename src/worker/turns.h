@@ -11,8 +11,8 @@
 //
 // A payload is any JSON value; those who use it say what is in it. While it waits for its parent, a worker is silent.
 //
-// Workers of a set meet once before their windows: payload null, and they are told {"begin": time}. Before that they may meet to exchange
-// texts, as the ranks of a training do while they load: {"said": text}, and they are told {"said": [text, ...]} in the set's order.
+// Workers of a set meet once before their windows: payload null, and the answer is {"begin": time}. Before that they may meet to exchange
+// texts, as the ranks of a training do while they load: {"said": text}, and the answer is {"said": [text, ...]} in the set's order.
 #pragma once
 
 #include "worker/protocol.h"
@@ -41,8 +41,8 @@ class Turns {
   virtual ~Turns() = default;
   // Waits until all of the set have come, and returns what the parent says to all of them. `payload` is for the parent.
   virtual nlohmann::json meet(const nlohmann::json& payload) = 0;
-  // Tells the parent that it is ready (blocks are left out), then does what `take` does for each turn and tells what that gave. `take` gets
-  // the turn's payload and gives its answer: header {"payload"} and blocks. Returns when no turn is left.
+  // Reports to the parent that it is ready (blocks are left out), then calls `take` for each turn and sends back its result. `take` gets
+  // the turn's payload and returns its answer: header {"payload"} and blocks. Returns when no turn is left.
   virtual void take_turns(const nlohmann::json& ready, const std::function<Frame(const nlohmann::json& turn)>& take) = 0;
 };
 

@@ -1,5 +1,5 @@
-// UrgentShare: a Target around a Dispatcher that makes a share of the queries urgent, which go before all others, and keeps the latencies
-// of both classes apart.
+// UrgentShare: a Target around a Dispatcher that makes a share of the queries urgent, which go before all others, and records the
+// latencies of both classes separately.
 #pragma once
 
 #include "scenario/forwarding_target.h"

@@ -30,11 +30,11 @@ void take_times_of_kernels(LayerProfile& profile, double known) {
 struct Traces {
   Trace announced;  // layer after layer
   Trace plain;
-  bool told = false;  // the engine tells of its layers
+  bool told = false;  // the engine announces its layers
 };
 
-// One batch with layers announced tells which kernels are whose; a plain one, as it is timed, what the device really does. The first of
-// each is not looked at: watching makes it slow.
+// Runs one batch with layers announced, which shows whose each kernel is, and a plain one, as it is timed, which shows what the device
+// really does. The first of each is not looked at: watching makes it slow.
 Traces traced(const BatchOnDevice& batch) {
   Tracer tracer;
   Traces traces;

@@ -12,7 +12,7 @@ namespace deepgap {
 // One batch, each returning when the device is done.
 struct BatchOnDevice {
   std::function<void()> plain;  // as it is timed
-  // Launched one by one, each layer announced where the engine tells; false: it does not launch so.
+  // Launches the layers one by one and announces each if the engine supports it; false: the engine does not.
   std::function<bool(const LayerMark& mark)> layers;
   std::function<void()> before = {};  // puts back what a step of training changes; not looked at; may be empty
 };

@@ -25,7 +25,7 @@ namespace deepgap {
 namespace {
 
 std::atomic<bool> interrupted{false};
-std::atomic<Clock*> waited_on{nullptr};  // of the order under way
+std::atomic<Clock*> waited_on{nullptr};  // clock of the order under way
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<Clock*>::is_always_lock_free, "used in a signal handler");
 
 // A loop that waits for an answer looks at `interrupted` when its clock wakes it. An answer may take a minute, so it is woken at once:

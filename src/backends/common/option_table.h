@@ -54,7 +54,7 @@ class OptionTable {
     });
   }
 
-  // `read` throws Error{usage} for what the kind of the option does not tell.
+  // `read` throws Error{usage} for values that the option's kind allows but the option does not.
   OptionTable& row(OptionInfo info, Read read) {
     infos_.push_back(std::move(info));
     reads_.push_back(std::move(read));

@@ -50,7 +50,7 @@ bool PrecisionTally::computed_up_to(std::string_view layer, const std::string& p
         if (input != no_value && maker != makers_.end()) before.push_back(maker->second);
       }
     }
-    if (multiplied) return true;  // told before
+    if (multiplied) return true;  // its precision was reported before
     level = std::move(before);
   }
   return false;

@@ -24,8 +24,8 @@ class PrecisionTally {
   // Graph. True when that is a node with multiply-accumulates; of two layers for one node the first counts.
   bool computed(std::string_view layer, const std::string& precision);
 
-  // The same of engines that call a layer by the last of the nodes that it fused: where the name leads to a node without
-  // multiply-accumulates, it stands for the nearest node with some before that one. Of several equally near, the first that was not told.
+  // The same for engines that call a layer by the last of the nodes that it fused: where the name leads to a node without
+  // multiply-accumulates, it stands for the nearest node with some before it, and among equally near ones for the first not reported yet.
   bool computed_up_to(std::string_view layer, const std::string& precision);
 
   // A layer whose name leads nowhere. Where all of these are computed in one precision, so are the nodes that no other layer stands for.
@@ -40,12 +40,12 @@ class PrecisionTally {
 
   struct Work {
     int64_t macs = 0;
-    std::string precision;  // empty: not told
+    std::string precision;  // empty: not reported
   };
   const Graph& graph_;
   std::set<std::string> elsewhere_;
   std::vector<Work> work_;                            // beside the nodes; empty when it is not known
-  std::map<std::string, size_t, std::less<>> names_;  // of nodes and their first outputs -> node
+  std::map<std::string, size_t, std::less<>> names_;  // names of nodes and their first outputs -> node
   std::map<ValueId, size_t> makers_;                  // value -> node
 };
 

@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op);  // of ONNX's own domain; nullptr: none
+const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op);  // in ONNX's own domain; nullptr: there is none
 bool is_quantized(const GraphSummary& graph);                                        // has both QuantizeLinear and DequantizeLinear
 // Has operators whose numbers are integers in the file itself: ConvInteger, MatMulInteger, MatMulNBits of com.microsoft and the like, as
 // dynamic and weight-only quantizers write them.

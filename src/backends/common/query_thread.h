@@ -32,11 +32,11 @@ class QueryThread {
 
   std::function<void()> begin_;
   OfSlot answer_, give_up_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   std::condition_variable wake_, idle_;
   std::deque<size_t> waiting_;
   size_t pending_ = 0;                            // enqueued and not delivered
-  const std::function<void()>* apart_ = nullptr;  // of run()
+  const std::function<void()>* apart_ = nullptr;  // the function given to run()
   std::exception_ptr thrown_;                     // by it
   bool ending_ = false;
   std::thread thread_;

@@ -63,7 +63,7 @@ class TinyRig {
     return {values.begin(), values.end()};
   }
 
-  // Of all queries so far, the marks of the last, and why the last failed that did. To be read when nothing is pending.
+  // The statuses of all queries so far, the last one's marks, and the last failure's reason. Read them when nothing is pending.
   std::vector<Status> statuses;
   std::vector<std::thread::id> threads;
   std::vector<MarkId> marks;

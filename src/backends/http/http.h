@@ -23,14 +23,14 @@
 
 namespace deepgap {
 
-// The body of an answer. Bytes behind a JSON header of a told length begin 64-byte aligned.
+// The body of an answer. Bytes behind a JSON header begin 64-byte aligned, if the header's length is known.
 class AnswerBody {
  public:
   explicit AnswerBody(size_t limit) : limit_(limit) {}
   void clear();
   void expect_header(size_t bytes);                  // length of the JSON that comes before tensors' bytes; before append()
   bool append(const std::byte* data, size_t bytes);  // false: more than the limit
-  std::string_view json() const;                     // all of it where no header was told
+  std::string_view json() const;                     // the whole body if no header is expected
   std::string_view tensors() const;                  // behind the header; empty without one
   bool has_tensors() const { return header_.has_value(); }
   size_t limit() const { return limit_; }
@@ -81,7 +81,7 @@ class HttpRequest {
   struct Traffic {
     long connections = 0;  // that had to be opened
     curl_off_t sent = 0, received = 0;
-    long sent_headers = 0, received_headers = 0;  // of these
+    long sent_headers = 0, received_headers = 0;  // bytes of headers among these
   };
   Traffic traffic() const;
 

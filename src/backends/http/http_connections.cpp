@@ -106,7 +106,7 @@ void HttpConnections::act(int socket, int events) {
     if (::read(timerfd_, &count, sizeof(count)) > 0) armed_ = never;
     return;
   }
-  if (!watched(socket).wanted) return watch(socket, 0);  // of an idle connection: its end, which libcurl sees when it would use it
+  if (!watched(socket).wanted) return watch(socket, 0);  // an idle connection ended, which libcurl sees when it would use it
   const int what = ((events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) | ((events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                    ((events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
   curl_multi_socket_action(multi_.get(), socket, what, &running_);

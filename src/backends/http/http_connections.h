@@ -29,7 +29,7 @@ class HttpConnections {
   int descriptor() const { return epoll_; }  // readable when take() has something to do
   void take();                               // what has come; does not block
   void wait();                               // until something has come, and takes it
-  // Gives up all that is in flight and returns which. What had finished before is still told.
+  // Gives up all that is in flight and returns which. Requests that had finished before are still reported.
   std::vector<size_t> abandon();
 
  private:

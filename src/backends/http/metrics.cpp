@@ -19,7 +19,7 @@ struct GpuSum {
   int gpus = 0;
 };
 
-// Of each reading that tells "NAME.gpuN".
+// Adds up all GPUs in each reading that has "NAME.gpuN".
 std::vector<GpuSum> sums_of(std::span<const ServerReading> readings, std::string_view name) {
   std::vector<GpuSum> sums;
   const std::string prefix = fmt::format("{}.gpu", name);
@@ -124,7 +124,7 @@ void MetricsReader::read_on(const std::stop_token& stop, std::chrono::millisecon
     std::optional<Reading> reading;
     try {
       reading = ask(request);
-    } catch (const Error&) {  // at the window's ends it is told
+    } catch (const Error&) {  // the readings at the window's ends report it
     }
     lock.lock();
     if (reading) keep(*reading);

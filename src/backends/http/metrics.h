@@ -20,11 +20,11 @@
 
 namespace deepgap {
 
-// Of a window with these readings, in their order: server.gpu_energy_j from its first to its last, server.gpu_utilization and
-// server.gpu_power_w as means, server.gpu_memory_used_bytes the most, server.gpu_readings. Of all GPUs: energy, power and memory are sums.
+// Evaluates a window with these readings, in their order: server.gpu_energy_j from its first to its last, server.gpu_utilization and
+// server.gpu_power_w as means, server.gpu_memory_used_bytes the most, server.gpu_readings. Energy, power and memory are sums over all GPUs.
 std::map<std::string, double> over_window(std::span<const ServerReading> readings);
 
-// A Series for each that any of them tells, by the times of those that do; probe "server".
+// Returns a Series for each quantity in any of them, by the times of those that have it; probe "server".
 std::vector<Series> series_of(std::span<const std::pair<Nanoseconds, ServerReading>> readings);
 
 // Reads a server's metrics, on a thread of its own beside the asking one.
@@ -34,7 +34,7 @@ class MetricsReader {
   // reader. Throws Error{refused} when the server has no metrics, since the user asked for them.
   MetricsReader(ServerAddress address, Nanoseconds timeout, const Clock& clock, std::string model,
                 std::chrono::milliseconds period = std::chrono::seconds(1));
-  // Reads, and tells of the window since the last call. Throws as the constructor does. Readings of the thread that fail are left out.
+  // Reads, and returns the counts since the last call. Throws as the constructor does. Readings of the thread that fail are left out.
   std::map<std::string, double> take();
   // All readings since the last call, or the first.
   std::vector<Series> take_series();

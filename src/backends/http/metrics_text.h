@@ -1,5 +1,5 @@
-// What a text of Prometheus metrics tells, by the names of Triton (docs.nvidia.com, Triton Inference Server, Metrics), vLLM, llama.cpp,
-// SGLang and Text Generation Inference. Pure functions.
+// Reads Prometheus metrics by the names of Triton (docs.nvidia.com, Triton Inference Server, Metrics), vLLM, llama.cpp, SGLang and Text
+// Generation Inference. Pure functions.
 #pragma once
 
 #include <map>
@@ -14,11 +14,11 @@ struct ServerQuantity {
   bool counter = false;
   auto operator<=>(const ServerQuantity&) const = default;
 };
-// What one reading told; what it did not is not there.
+// The quantities of one reading; those that the server does not report are absent.
 using ServerReading = std::map<ServerQuantity, double>;
 
-// GPUs are numbered in the order in which the text first names them, which is the same in every text of one server. Of several versions of
-// the model the sum is told.
+// GPUs are numbered in the order in which the text first names them, which is the same in every text of one server. Several versions of the
+// model are added up.
 ServerReading read_metrics(std::string_view text, std::string_view model);
 
 }  // namespace deepgap

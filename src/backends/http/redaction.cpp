@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view in_its_place = "[redacted]";
 constexpr size_t piece = 12;     // characters of a longer token that are a secret by themselves
 constexpr size_t short_one = 6;  // a token with fewer characters also stands in other words by chance
-constexpr int most_levels = 4;   // of escapes on top of each other
+constexpr int most_levels = 4;   // levels of nested escapes
 
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }

@@ -11,11 +11,11 @@
 
 namespace deepgap {
 
-// Of one request.
+// The cost of one request.
 struct RequestCost {
   int64_t connections = 0;  // that were opened for it
   int64_t sent = 0, received = 0;
-  int64_t header_bytes = -1;    // of both; -1: not known, and not among them
+  int64_t header_bytes = -1;    // both directions; -1: not known, and not among them
   Nanoseconds send_delay = -1;  // from enqueue() to its first byte; -1: it was never sent
   bool failed = false;
 };

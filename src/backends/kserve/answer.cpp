@@ -17,7 +17,7 @@ using json = nlohmann::json;
 
 constexpr size_t most_bytes = size_t{1} << 40;
 
-// Of an output whose tensor's bytes stand behind the JSON.
+// Returns the size of an output whose tensor's bytes stand behind the JSON.
 std::optional<size_t> told_bytes(const json& output) {
   const auto parameters = output.find("parameters");
   if (parameters == output.end() || !parameters->is_object()) return std::nullopt;

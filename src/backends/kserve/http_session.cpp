@@ -39,7 +39,7 @@ class HttpSession final : public RemoteSession {
   static constexpr size_t most_statistics = 16'000'000;
   struct Slot {
     explicit Slot(const std::vector<Port>& outputs) : answer(outputs) {}
-    std::string body;  // of the request
+    std::string body;  // body of the request
     ServerAnswer answer;
   };
 

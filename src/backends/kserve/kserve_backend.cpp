@@ -32,7 +32,7 @@ KserveSettings settings_for(const DeviceId& device, const EngineOptions& options
 
 }  // namespace
 
-// Of what was used; before anything was, of what there is.
+// Returns the versions of what was used or, before anything was used, of what is available.
 std::string KserveBackend::version() const {
   std::set<std::string> clients, servers;
   const std::string http = fmt::format("libcurl {}", curl_version_info(CURLVERSION_NOW)->version);

@@ -17,7 +17,7 @@ std::string shape_text(std::span<const int64_t> shape);  // "[1,3]"
 
 // Whether sizes are those of a tensor that there can be: none negative, at most 16 of them, 2^40 elements.
 bool possible_shape(std::span<const int64_t> shape);
-// Whether an output of this shape, which is possible, and of this datatype (empty: not told) is what `port` says, none of it empty.
+// Checks that an output of this possible shape and this datatype (empty: not reported) is what `port` says, and not empty.
 std::optional<Fault> check_output(const Port& port, std::span<const int64_t> shape, std::string_view datatype, int64_t batch);
 
 }  // namespace deepgap

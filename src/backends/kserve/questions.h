@@ -32,7 +32,7 @@ class Questions {
   virtual std::optional<Fault> server() = 0;
   virtual std::optional<Fault> ready() = 0;
   virtual std::optional<Fault> metadata() = 0;
-  virtual void config() = 0;                   // where the server tells it
+  virtual void config() = 0;                   // does nothing if the server has none
   virtual std::optional<Listed> listed() = 0;  // nullopt: it lists none
   // The server answered server() with a status: says what it is instead.
   [[noreturn]] virtual void other_server(const Fault& fault) = 0;

@@ -1,5 +1,5 @@
 // RemoteSession: what a Session on a server does whatever protocol reaches it: which queries are in flight, what they cost, and what the
-// server tells of a window. Sending and reading are a protocol's own, a subclass each.
+// server reports about a window. A subclass for each protocol sends and reads.
 #pragma once
 
 #include "backends/common/port.h"
@@ -38,7 +38,7 @@ class RemoteSession : public Session, public SeriesSource {
   std::vector<Series> take_series() final;
 
  protected:
-  // Of a slot that is in flight.
+  // The query in a slot that is in flight.
   struct Query {
     uint64_t tag = 0;
     int64_t batch = 0;

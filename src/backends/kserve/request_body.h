@@ -30,8 +30,8 @@ class RequestBody {
   std::vector<Port> inputs_, outputs_;
   bool binary_, samples_change_;
   Staging staging_;
-  std::map<int64_t, std::string> headers_;        // of binary requests, by batch
-  std::map<int64_t, std::vector<Shape>> shapes_;  // of inputs, by batch
+  std::map<int64_t, std::string> headers_;        // headers of binary requests, by batch
+  std::map<int64_t, std::vector<Shape>> shapes_;  // shapes of the inputs, by batch
   std::vector<std::vector<TensorView>> samples_;  // as JSON is made of them
   std::vector<std::vector<std::string>> texts_;   // beside them; empty where samples change
 };

@@ -1,4 +1,4 @@
-// What a KServe v2 server tells of itself and of one of its models, as far as a client needs it; and how that is told as a Graph.
+// The description of a KServe v2 server and of one of its models, as far as a client needs it, and its conversion to a Graph.
 #pragma once
 
 #include "backends/kserve/settings.h"
@@ -20,7 +20,7 @@ struct ModelName {
 ModelName model_name(const std::string& text);
 
 // "FP32"; throws Error{refused} for one that no tensor here has.
-bool is_datatype(std::string_view name);  // of the protocol
+bool is_datatype(std::string_view name);  // for names of the protocol
 DataType datatype_from(std::string_view name);
 std::string_view datatype_name(DataType type);
 
@@ -34,7 +34,7 @@ struct ServedModel {
   ModelName name;
   std::string server;  // "triton 2.51.0"
   std::vector<ServedTensor> inputs, outputs;
-  std::optional<int64_t> max_batch;  // of a request; nullopt: the server does not tell; 0: it makes no batches
+  std::optional<int64_t> max_batch;  // the most in a request; nullopt: the server does not say; 0: it makes no batches
   bool binary = false;               // takes and answers tensors as bytes
   bool has_statistics = false;
 };
@@ -47,7 +47,7 @@ void read_server(std::string_view json, ServedModel& model);
 void read_model(std::string_view json, ServedModel& model);
 void read_config(std::string_view json, ServedModel& model);  // Triton's /config
 
-// As metadata tell it. Throws Error{refused} for what is no tensor, or none that is measured.
+// Returns a tensor as the metadata describe it. Throws Error{refused} if it is not a tensor, or not one that is measured.
 ServedTensor served_tensor(const std::string& name, const std::string& datatype, const std::vector<int64_t>& dims,
                            const std::string& model);
 

@@ -12,7 +12,7 @@
 namespace deepgap {
 
 struct KserveSettings {
-  Nanoseconds timeout = 10'000'000'000;  // of one request, from sending to the last byte of the answer
+  Nanoseconds timeout = 10'000'000'000;  // for one request, from sending to the last byte of the answer
   Nanoseconds ready_within = 0;          // how long a server may take until it is ready
   int connections = 64;                  // requests in flight at most
   int channels = 1;                      // connections that the requests in flight share, over gRPC

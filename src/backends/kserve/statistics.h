@@ -17,10 +17,10 @@ struct ServerStatistics {
   int64_t queue_ns = 0, input_ns = 0, inference_ns = 0, output_ns = 0;
 };
 
-// Of the JSON of .../stats, all versions in it together; nullopt: it is none.
+// Reads the JSON of .../stats and adds up all versions in it; nullopt: it is something else.
 std::optional<ServerStatistics> read_statistics(std::string_view json);
-// Of the window between two readings: server.queue_ms and so on, means of a request; server.batch, the mean samples of an execution. Empty
-// where nothing was answered, or the server started again in between.
+// Returns the window between two readings: server.queue_ms and so on, means of a request; server.batch, the mean samples of an execution.
+// Empty if nothing was answered, or the server started again in between.
 std::map<std::string, double> between(const ServerStatistics& before, const ServerStatistics& after);
 
 }  // namespace deepgap

@@ -8,7 +8,7 @@
 
 namespace deepgap {
 
-// Of an exception that a call of LibTorch threw; an Error stays itself. `doing` says what was tried ("loading the model").
+// Converts an exception that a call of LibTorch threw; an Error stays itself. `doing` says what was tried ("loading the model").
 Error torch_error(const std::exception& failure, const std::string& doing);
 
 }  // namespace deepgap

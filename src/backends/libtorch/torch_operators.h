@@ -1,4 +1,4 @@
-// Which operators LibTorch runs, told without ATen's headers.
+// Lists the operators that LibTorch runs, without ATen's headers.
 #pragma once
 
 #include <deepgap/graph.h>

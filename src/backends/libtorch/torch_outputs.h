@@ -17,7 +17,7 @@ class TorchOutputs {
   TorchOutputs(const Graph& graph, int64_t largest_batch, bool pinned);
   // A result in its output's type and order, on its own device.
   at::Tensor in_type(size_t output, const at::Tensor& result) const;
-  // Copies each result to the host, into pinned memory without waiting for it; the views tell of them from then on.
+  // Copies each result to the host, into pinned memory without waiting for it; from then on the views show them.
   void take(std::span<const at::Tensor> results);
   std::span<const TensorView> views() const { return views_; }
 

@@ -34,7 +34,7 @@ class TorchProgram final : public TorchNetwork {
 
   void prepare(int64_t batch) override;  // throws Error{refused} naming operator and node
   std::vector<at::Tensor> run(int64_t batch, std::span<const at::Tensor> inputs, const Around* around) override;
-  // Of a target that trains, in the order in which its forward pass first takes them; once a batch size is prepared.
+  // Returns the weights of a target that trains, as its forward pass first takes them; call it once a batch size is prepared.
   const std::vector<TorchWeight>& weights() const { return weights_; }
 
  private:
@@ -48,7 +48,7 @@ class TorchProgram final : public TorchNetwork {
   const Graph& graph_;
   TorchTarget target_;
   std::map<int64_t, std::unique_ptr<Plan>> plans_;
-  std::set<ValueId> trained_;         // of graph_; empty unless the target trains
+  std::set<ValueId> trained_;         // values of graph_; empty unless the target trains
   std::vector<TorchWeight> weights_;  // likewise
   // By where the bytes lie, since plans share the Graph's constants.
   std::map<std::tuple<const std::byte*, DataType, Shape, bool>, at::Tensor> constants_;

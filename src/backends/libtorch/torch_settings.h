@@ -19,7 +19,7 @@ struct TorchSettings {
   bool cuda_graph = false;                              // only with CUDA
   bool cudnn_search = false;                            // only with CUDA
   bool overlaps = true;                                 // gradients are averaged while the backward pass goes on
-  int64_t bucket_mib = 25;                              // of those that are averaged together
+  int64_t bucket_mib = 25;                              // size of the gradients that are averaged together
   cuda::SamplePlace samples = cuda::SamplePlace::host;  // only with CUDA
 
   size_t bucket_bytes() const { return overlaps ? static_cast<size_t>(bucket_mib) << 20 : 0; }  // as TorchAllReduce has it
@@ -28,7 +28,7 @@ struct TorchSettings {
 // All of it but `samples`, which is no option of the engine.
 const OptionTable<TorchSettings>& torch_options(bool cuda);
 
-// Whether the plug-in `name` with these devices can run this, as far as the summary tells.
+// Returns whether the plug-in `name` with these devices can run this, as far as the summary shows.
 Support torch_support(const EngineRequest& request, const GraphSummary& graph, const std::string& name,
                       const std::vector<DeviceInfo>& devices);
 

@@ -1,5 +1,5 @@
 // After load, enqueue() allocates nothing. This program replaces operator new to count. oneDNN builds a table of arguments for each
-// primitive inside dnnl_primitive_execute; these few small blocks are told apart by the library that asks for them.
+// primitive inside dnnl_primitive_execute; the library that asks for them identifies these few small blocks.
 #include "backends/native/native_backend.h"
 #include "backends/native/test_network.h"
 

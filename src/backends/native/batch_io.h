@@ -26,7 +26,7 @@ class BatchIo {
   // the slot's buffer. Where `samples` are fewer than `batch`, the last one fills it up.
   void gather(int slot, std::span<const uint32_t> samples, int64_t batch);
   std::span<const std::byte* const> inputs(int slot) const { return slots_[static_cast<size_t>(slot)].inputs; }
-  std::vector<Tensor> input_tensors(int slot, int64_t batch) const;  // of the slot's last gather; they own nothing
+  std::vector<Tensor> input_tensors(int slot, int64_t batch) const;  // views of the slot's last gather; they own nothing
 
   std::span<std::byte* const> output_addresses(int slot) const { return slots_[static_cast<size_t>(slot)].outputs; }
   // The outputs' views of a run with `samples` of `batch` in use.
@@ -45,7 +45,7 @@ class BatchIo {
   };
   struct Slot {
     std::vector<Tensor> input_buffers, output_buffers;
-    std::vector<const std::byte*> inputs;  // of the last gather
+    std::vector<const std::byte*> inputs;  // addresses from the last gather
     std::vector<std::byte*> outputs;
     std::vector<Tensor> kept;
     std::vector<Shape> shapes;

@@ -128,7 +128,7 @@ class GenerateSession final : public Session {
     uint32_t sample = 0;
     Nanoseconds enqueued = 0;
     Tokens answer;
-    mutable Shape shape;  // of `output`, which outputs() makes
+    mutable Shape shape;  // shape of `output`, which outputs() makes
     mutable TensorView output;
   };
 
@@ -329,7 +329,7 @@ class GenerateSession final : public Session {
   std::optional<DecoderRuntime> runtime_;
   std::vector<StagedPrompt> prompts_;  // as they were staged
   uint64_t next_number_ = 0;
-  std::mutex mutex_;  // of what the thread counts and others take
+  std::mutex mutex_;  // guards what the thread counts and others take
   Work work_;
   AnswerLog answers_;
   QueryQueue queue_;

@@ -96,7 +96,7 @@ class GpuSession final : public Session {
   void drain() override { in_flight_->drain(); }
   void cancel() override { drain(); }  // what was launched runs to its end
 
-  // Of the process, as the driver gave it: several Sessions on a device tell the same.
+  // Returns the process's memory, as the driver gave it: several Sessions on a device return the same.
   MemoryUse memory() const override {
     const auto taken = static_cast<int64_t>(context_.taken_bytes());
     return {taken, taken, static_cast<int64_t>(context_.peak_bytes())};
@@ -140,7 +140,7 @@ class GpuSession final : public Session {
   LoadParts load_parts_;
   std::vector<std::unique_ptr<GpuSlot>> slots_;
   ComputeOrder order_;
-  std::optional<cuda::CompletionThread> in_flight_;  // of what stands above: ends first
+  std::optional<cuda::CompletionThread> in_flight_;  // uses what stands above, so it ends first
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Sessions on a GPU that is played (cuda/fake_driver.h): what they hold there, what they give back, and what they tell where it fails.
-// Results are zeros; tests/gpu_emulation and a GPU tell whether they are right.
+// Sessions on a fake GPU (cuda/fake_driver.h): what they hold there, what they give back, and what they report when it fails. Results are
+// zeros; tests/gpu_emulation and a real GPU show whether results are right.
 #include "backends/native/gpu_session.h"
 
 #include "backends/native/native_backend.h"
@@ -44,7 +44,7 @@ class GpuSessionTest : public ::testing::Test {
       }
     };
   }
-  // Of all tests, so that each text is compiled once.
+  // All tests share one cache, so that each text is compiled once.
   static const TemporaryFolder& cache() {
     static const TemporaryFolder folder;
     return folder;
@@ -75,7 +75,7 @@ class GpuSessionTest : public ::testing::Test {
   LoadOptions options_;
   std::mutex mutex_;
   std::vector<Status> statuses_;
-  std::string error_;  // of the last that failed
+  std::string error_;  // the last failure's
 };
 
 TEST_F(GpuSessionTest, AnswersInShapesOfTheQueryWhereverItsSamplesLie) {

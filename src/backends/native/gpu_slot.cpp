@@ -11,7 +11,7 @@ namespace {
 
 using cuda::QueryEvents;
 
-// Of the largest batch, as queries bring them.
+// Returns the bytes of the largest batch, as queries bring them.
 size_t input_bytes(const gpu::Network& network) {
   const gpu::Program& largest = network.programs().rbegin()->second;
   size_t bytes = 0;
@@ -80,7 +80,7 @@ void GpuSlot::queue(const cuda::Samples& staged, std::span<const uint32_t> sampl
   events_.record(QueryEvents::last, stream_.get());
 }
 
-// Of a program for more samples than there are, what belongs to these alone.
+// Returns only the results for `samples`, where the program is for more.
 void GpuSlot::return_outputs(const gpu::Program& program, int64_t samples) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const bool batched = outputs_[i].leads_with_batch();

@@ -44,7 +44,7 @@ class GpuSlot {
   std::vector<Shape> shapes_;
   std::vector<TensorView> views_;
   std::map<int64_t, cuda::CudaGraph> graphs_;  // by batch; empty: launched one by one
-  std::vector<cuda::Samples::Input> inputs_;   // of the query that is queued
+  std::vector<cuda::Samples::Input> inputs_;   // inputs of the query that is queued
   std::vector<uint32_t> chosen_;               // its samples, as many as the program takes
   cuda::QueryEvents events_;
 };

@@ -17,7 +17,7 @@ class NativeBackend : public Backend {
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override;
 
  private:
-  bool on_gpu_ = false, asks_libraries_ = false;  // what was loaded last, whose version is told
+  bool on_gpu_ = false, asks_libraries_ = false;  // what was loaded last, which decides the version reported
 };
 
 }  // namespace deepgap

@@ -27,10 +27,10 @@ struct NativeOptions {
   bool cuda_graph = true;
   Overlap overlap = Overlap::automatic;
   bool hopper_attention = true;
-  // Of task generate.
+  // These are for task generate.
   SamplingSettings sampling;
   bool sampling_seed_given = false;
-  bool made_up_tokens = false;  // of words, instead of the file's tokenizer
+  bool made_up_tokens = false;  // tokens are words, instead of the file's tokenizer
   bool ignore_end = true;       // answers are as long as asked for
   std::string answers;          // file that they are written to; empty: none
 

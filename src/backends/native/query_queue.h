@@ -28,7 +28,7 @@ class QueryQueue {
  private:
   std::optional<int> pop();  // the caller holds mutex_
 
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   std::condition_variable arrived_, idle_;
   std::vector<int> ring_;
   size_t first_ = 0, waiting_ = 0, unfinished_ = 0;

@@ -21,7 +21,7 @@ class QueryRunner {
   virtual ~QueryRunner() = default;
   virtual void prepare(int slot, std::span<const uint32_t> samples) = 0;  // inputs gathered
   virtual void compute(int slot, std::span<const uint32_t> samples) = 0;  // outputs written
-  // Of a run in slot 0, which must be free, at the largest batch.
+  // Times the layers of a run in slot 0, which must be free, at the largest batch.
   virtual std::vector<LayerTiming> layer_timings(const std::function<Nanoseconds()>& now) = 0;
   // For a thread that runs nothing else.
   virtual TeamScope team() const = 0;
@@ -29,8 +29,8 @@ class QueryRunner {
 
 struct QueryRunners {
   std::vector<std::unique_ptr<QueryRunner>> each;
-  std::optional<size_t> bytes;  // of all of them together, taken at load; nullopt: not known
-  PrecisionShares shares;       // of the multiply-accumulates
+  std::optional<size_t> bytes;  // bytes of all of them together, taken at load; nullopt: not known
+  PrecisionShares shares;       // shares of the multiply-accumulates
 };
 
 // Threads of each of `streams` streams: equal shares of `threads`, at least one each.

@@ -15,7 +15,7 @@ namespace deepgap {
 struct StagedPrompt {
   std::string head, tail;  // before and behind the unique text
   bool is_unique = false;
-  std::vector<int64_t> tokens;  // of one that is not unique, once it is encoded
+  std::vector<int64_t> tokens;  // tokens of a prompt that is not unique, once it is encoded
   int64_t output_limit = 0;
 
   // For the query of this number.

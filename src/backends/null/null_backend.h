@@ -1,4 +1,4 @@
-// The null backend: no arithmetic. Its queries take scripted times on the run's Clock and fail as they are told, so that the harness, its
+// The null backend: no arithmetic. Its queries take scripted times on the run's Clock and fail as the options say, so that the harness, its
 // statistics and its handling of failures can be tested and timed without an engine. docs/reference/engines/null.md lists the options.
 #pragma once
 

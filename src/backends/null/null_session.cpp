@@ -21,14 +21,14 @@ namespace {
 
 struct Slot {
   bool busy = false;
-  uint64_t generation = 0;  // tells work that is still scheduled for an earlier, cancelled query
+  uint64_t generation = 0;  // distinguishes work that is still scheduled for an earlier, cancelled query
   uint64_t tag = 0;
   size_t server = 0;
-  Nanoseconds begin = 0, end = 0;  // of the service; never: it hangs
+  Nanoseconds begin = 0, end = 0;  // when its service begins and ends; never: it hangs
   Status status = Status::ok;
-  std::optional<Error> error;  // of Status::failed
+  std::optional<Error> error;  // set for Status::failed
   int64_t batch = 0;           // that the shapes are of
-  std::vector<Shape> shapes;   // of this run's outputs
+  std::vector<Shape> shapes;   // shapes of this run's outputs
   std::vector<TensorView> views;
   TokenCounts counts;       // set in task generate only
   std::vector<Mark> marks;  // likewise, of its deliveries
@@ -253,18 +253,18 @@ class Service : public std::enable_shared_from_this<Service> {
   Completion completion_;
   size_t max_batch_;
   std::vector<Slot> slots_;
-  std::vector<Nanoseconds> free_at_;  // of each server
+  std::vector<Nanoseconds> free_at_;  // when each server is free
   Nanoseconds loaded_at_;
   std::vector<Value> outputs_;
   std::vector<std::byte> zeros_;  // shared by all outputs: nobody writes them
   size_t staged_ = 0;
   uint64_t next_query_ = 0;
-  Nanoseconds moment_ = -1;  // of the last query
+  Nanoseconds moment_ = -1;  // time of the last query
   int64_t queries_now_ = 0;  // at that moment
   int in_flight_ = 0;
   bool closed_ = false;
   bool generates_;
-  std::vector<ScriptedPrompt> prompts_;  // of task generate, as they were staged
+  std::vector<ScriptedPrompt> prompts_;  // for task generate, as they were staged
 };
 
 class NullSession final : public Session {

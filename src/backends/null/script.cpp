@@ -152,7 +152,7 @@ std::vector<OptionInfo> null_script_options() { return table().infos(); }
 
 LatencySource::LatencySource(const NullScript& script)
     : script_(script), latency_bits_(script.seed), failure_bits_(script.seed ^ 0x9e3779b97f4a7c15u) {
-  std::mt19937_64 process_bits(script.seed ^ 0xd1b54a32d192ed03u);  // of its own, so that latencies stay what they are without it
+  std::mt19937_64 process_bits(script.seed ^ 0xd1b54a32d192ed03u);  // its own generator, so that latencies stay what they are without it
   if (script.process_sigma > 0) process_ = std::exp(script.process_sigma * standard_normal(process_bits));
 }
 

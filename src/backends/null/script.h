@@ -1,5 +1,5 @@
-// What the null backend is told to do: its options, parsed, and the latencies that follow from them. Pure: same seed, same latencies on
-// every machine.
+// The script of the null backend: its options, parsed, and the latencies that follow from them. Pure: same seed, same latencies on every
+// machine.
 #pragma once
 
 #include "base/option_values.h"
@@ -39,23 +39,23 @@ struct NullScript {
   Distribution distribution = Distribution::constant;
   double sigma = 0.1;        // relative to the latency; of the logarithm for lognormal
   double rho = 0.5;          // correlation of neighbours, for ar1
-  double process_sigma = 0;  // of the logarithm of a factor that all latencies of a process share
+  double process_sigma = 0;  // sigma of the logarithm of a factor that all latencies of a process share
   double drift = 0;          // per second
   std::vector<ScriptStep> steps;
   int concurrency = 1;  // queries served at once; the others wait in the order they came
   uint64_t seed = 1;
 
-  // Of task generate: `latency` is the time to the first token; then come more, so many together.
+  // In task generate `latency` is the time to the first token; then more follow, `chunk_tokens` at a time.
   Nanoseconds token_interval = 10'000'000;
   int chunk_tokens = 1;
-  int64_t cached_tokens = 0;     // of each prompt
+  int64_t cached_tokens = 0;     // tokens of each prompt
   double counted_share = 1;      // tokens that it claims to have counted, over those that it delivered
-  int64_t reasoning_tokens = 0;  // of the first ones
+  int64_t reasoning_tokens = 0;  // how many of the first tokens are reasoning
 
   bool virtual_time = false;  // read by whoever makes the run's Clock
   bool outlives_failures = false;
   Nanoseconds load_time = 0;
-  std::optional<int64_t> memory_bytes;    // told by Session::memory()
+  std::optional<int64_t> memory_bytes;    // the value that Session::memory() returns
   std::optional<int64_t> allocate_bytes;  // really taken and touched
   std::string stderr_text;
 
@@ -83,7 +83,7 @@ class LatencySource {
 
   const NullScript& script_;
   std::mt19937_64 latency_bits_, failure_bits_;
-  std::optional<double> previous_;  // of ar1
+  std::optional<double> previous_;  // for ar1
   double process_ = 1;              // factor of all its latencies
 };
 

@@ -25,7 +25,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Of values `lag` apart.
+// Returns the covariance of values `lag` apart.
 double covariance(const std::vector<double>& values, size_t lag) {
   const double centre = mean(values);
   double sum = 0;

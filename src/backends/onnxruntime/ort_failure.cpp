@@ -18,7 +18,7 @@ bool is_out_of_memory(const OrtFailure& failure) {
          contains(failure.message, "out of memory");
 }
 
-// Of a model of a later opset two sentences say what matters, the last one up to which opset it goes; empty: it is another message.
+// Returns the two sentences that matter if a model has a later opset; the last one names the latest opset. Empty: it is another message.
 std::string opset_words(const std::string& line) {
   const size_t asked = line.find("Opset "), known = line.find("Current official support for domain");
   if (asked == std::string::npos || known == std::string::npos || asked > known) return {};

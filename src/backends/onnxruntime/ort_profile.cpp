@@ -59,7 +59,7 @@ std::string precision_name(const std::string& type) {
   return type;
 }
 
-// Of weights in a few bits; 4 where the file does not say.
+// Names the precision of weights in a few bits; 4 bits if the file does not say.
 std::string precision_of_few_bits(const Model& model) {
   for (const Node& node : model.graph().nodes) {
     if (node.op != "MatMulNBits") continue;
@@ -104,7 +104,7 @@ std::vector<OrtNodeRun> profile_ort_network(const Model& model, const LoadOption
   const OrtNetwork network = open_ort_network(model, options, settings, folder / "profile");
   try {
     OrtSlot slot(network);
-    for (int run = 0; run < profiled_runs; ++run) slot.run(network.max_batch);  // of zeros
+    for (int run = 0; run < profiled_runs; ++run) slot.run(network.max_batch);  // inputs are zeros
     return parse_ort_profile(read_text(end_profiling(network)));
   } catch (const OrtFailure& failure) {
     throw load_error(failure, model.graph());

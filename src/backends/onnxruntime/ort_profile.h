@@ -12,7 +12,7 @@ namespace deepgap {
 
 struct OrtNodeRun {
   std::string name, op;
-  std::string input_type;  // of the first input: "float", "uint8"
+  std::string input_type;  // type of the first input: "float", "uint8"
   Nanoseconds ns = 0;
 };
 

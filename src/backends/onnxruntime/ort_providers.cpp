@@ -15,7 +15,7 @@ namespace deepgap {
 namespace {
 
 struct Known {
-  const char* name;       // of our option
+  const char* name;       // name in our option
   const char* full_name;  // in the library
   const char* package;
   OrtProvider provider;

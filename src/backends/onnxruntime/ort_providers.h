@@ -16,7 +16,7 @@ enum class OrtProvider { cpu, cuda, tensorrt, openvino };
 
 std::string ort_provider_name(OrtProvider provider);  // "cuda", as the option has it
 
-// Why it cannot be used here; empty when it can, as far as libraries and devices tell.
+// Returns why it cannot be used here; empty when it can, as far as libraries and devices show.
 std::string ort_provider_defect(OrtProvider provider);
 
 // What `deepgap backends` says of each: "provider.cuda" -> "not available: ...; never run on its hardware", "here".

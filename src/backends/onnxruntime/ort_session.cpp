@@ -68,7 +68,7 @@ class OrtSessionRunner final : public Session {
     return timings;
   }
 
-  // The CPU provider computes what is not quantized in the file's own FP32. Others do not tell.
+  // The CPU provider computes what is not quantized in the file's own FP32. Others do not report this.
   PrecisionShares precision_shares() override {
     if (ort_provider(settings_, options_.placement.devices.front()) != OrtProvider::cpu) return {};
     if (options_.precision == Precision::fp32 && !computes_integers(model_.summary())) return {{"fp32", 1.0}};
@@ -87,7 +87,7 @@ class OrtSessionRunner final : public Session {
   int64_t buffer_bytes_ = 0;
 };
 
-// Of the library's arena, weights and this Session's buffers included. Its peak is since load: the arena cannot forget it.
+// Returns the library's arena, including weights and this Session's buffers. Its peak is since load: the arena cannot forget it.
 MemoryUse OrtSessionRunner::memory() const {
   try {
     OrtAllocator* raw = nullptr;

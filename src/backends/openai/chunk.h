@@ -12,7 +12,7 @@
 namespace deepgap {
 
 struct Chunk {
-  std::string text;       // of the answer, calls of tools included
+  std::string text;       // text of the answer, calls of tools included
   std::string reasoning;  // what the model thinks before it answers
   std::optional<StopReason> stop;
   // Counted by the server so far: in the last chunk, or in each.
@@ -21,7 +21,7 @@ struct Chunk {
   std::string fault;                      // why it is none; empty: it is one
 };
 
-// Of the JSON of an event, or of an answer that is not a stream.
+// Reads the JSON of an event, or of an answer that is not a stream.
 Chunk read_chunk(std::string_view json);
 
 }  // namespace deepgap

@@ -24,7 +24,7 @@ class EventStream {
   bool dispatch(const Event& event);
 
   static constexpr size_t most = 16'000'000;  // bytes of one event
-  std::string rest_;                          // of a line that has not ended
+  std::string rest_;                          // rest of a line that has not ended
   std::string data_, id_;
   bool has_data_ = false, after_return_ = false;
   std::string fault_;

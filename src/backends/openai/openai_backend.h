@@ -16,7 +16,7 @@ namespace deepgap {
 class OpenaiBackend final : public Backend {
  public:
   std::string name() const override { return "openai"; }
-  std::string version() const override;  // of the client, and of the servers that were asked
+  std::string version() const override;  // names the client and the servers that were asked
   ModelForm form() const override { return ModelForm::remote; }
   std::vector<DeviceInfo> devices() const override { return {}; }  // those that the user names
   std::vector<OptionInfo> options() const override;

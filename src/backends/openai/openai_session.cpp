@@ -130,7 +130,7 @@ class OpenaiSession final : public Session, public SeriesSource {
     uint64_t tag = 0;
     Nanoseconds enqueued = 0;
     int64_t output_limit = 0;
-    std::string body;  // of the request
+    std::string body;  // body of the request
     TokenAnswer answer;
   };
 
@@ -223,9 +223,9 @@ class OpenaiSession final : public Session, public SeriesSource {
   Clock& clock_;
   Completion completion_;
   const uint64_t unique_seed_;
-  uint64_t next_number_ = 0;            // of the texts that make prompts unique
+  uint64_t next_number_ = 0;            // counts the texts that make prompts unique
   std::map<bool, StreamCheck> probes_;  // by whether they were chats
-  std::vector<PromptBody> bodies_;      // of the staged samples
+  std::vector<PromptBody> bodies_;      // bodies of the staged samples
   std::vector<Slot> slots_;
   int in_flight_ = 0;
   Tally tally_;

@@ -10,7 +10,7 @@ namespace deepgap {
 
 struct ServedGenerator {
   std::string model;   // as requests name it
-  std::string server;  // and its version, as far as it tells
+  std::string server;  // and its version, if it says
 };
 
 // Throws Error{refused} for a server that is not there or does not speak the protocol; {usage} for a model that it does not have.

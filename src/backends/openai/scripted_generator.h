@@ -87,7 +87,7 @@ class GeneratorRig {
 
   OpenaiBackend backend;
   std::unique_ptr<Clock> clock = make_real_clock();
-  std::vector<Mark> marks;  // of the last query
+  std::vector<Mark> marks;  // marks of the last query
   TokenCounts counts;       // likewise
   std::unique_ptr<Session> session;
 

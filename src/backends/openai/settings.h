@@ -15,11 +15,11 @@ enum class Endpoint { automatic, completions, chat };
 
 struct OpenaiSettings {
   Endpoint endpoint = Endpoint::automatic;  // chat for conversations, else completions
-  Nanoseconds timeout = 50'000'000'000;     // of one request, from sending to the end of its stream
+  Nanoseconds timeout = 50'000'000'000;     // for one request, from sending to the end of its stream
   Nanoseconds ready_within = 0;             // how long a server may take until it answers
   int connections = 256;                    // requests in flight at most
   bool ignore_end = true;                   // answers are as long as asked for
-  bool vendor_fields = true;                // of requests: those that OpenAI's own server does not know
+  bool vendor_fields = true;                // requests use fields that OpenAI's own server does not know
   bool tokenize = true;                     // answers are counted by the server's /tokenize too
   std::string extra;                        // JSON object of more fields of a request
   std::string ca_file, token_file;          // empty: the system's authorities; $DEEPGAP_OPENAI_TOKEN, else none

@@ -42,7 +42,7 @@ class TokenAnswer {
 
   EventStream stream_;
   std::vector<Mark> marks_;
-  std::vector<size_t> lengths_;  // of the text of each mark
+  std::vector<size_t> lengths_;  // length of the text of each mark
   TokenCounts counts_;
   std::string text_;
   std::map<std::string, double> timings_;

@@ -83,8 +83,8 @@ void match(const ov::Model& network, const std::vector<Port>& inputs, const std:
   for (size_t i = 0; i < outputs.size(); ++i) check("output", outputs[i], network.output(i).get_element_type());
 }
 
-// Where the library understands an operator otherwise than the file means it, the shapes tell: pooling windows that begin in the padding
-// behind a picture are one too many there when sizes are rounded up. Refused, naming the first such node.
+// If the library understands an operator otherwise than the file means it, the shapes differ: pooling windows that begin in the padding
+// behind an image are one too many there when sizes are rounded up. Such a network is refused, naming the first such node.
 void compare_shapes(const ov::Model& network, const Graph& graph, int64_t batch) {
   std::map<std::string, ov::PartialShape> theirs;
   for (const auto& op : network.get_ops()) {

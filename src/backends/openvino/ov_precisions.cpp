@@ -12,7 +12,7 @@
 namespace deepgap {
 namespace {
 
-// "" where the layer does not tell.
+// Returns the layer's runtime information under `key`, or "" if it has none.
 std::string told(const ov::Node& layer, const std::string& key) {
   const auto found = layer.get_rt_info().find(key);
   return found != layer.get_rt_info().end() && found->second.is<std::string>() ? found->second.as<std::string>() : "";

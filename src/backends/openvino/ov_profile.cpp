@@ -26,7 +26,7 @@ Names node_names(const Graph& graph) {
   return names;
 }
 
-// Of a layer as executed, the nodes of the file that it stands for, comma-separated.
+// Maps each layer as executed to the nodes of the file that it stands for, comma-separated.
 Names origins(const ov::CompiledModel& compiled) {
   Names names;
   for (const auto& op : compiled.get_runtime_model()->get_ops()) {

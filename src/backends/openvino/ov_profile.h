@@ -10,8 +10,8 @@
 
 namespace deepgap {
 
-// Of the request's last run, whose model was compiled with profiling. Layers that were fused carry all their nodes' names, those that the
-// library added its own names. Times are whole microseconds there.
+// Returns the times of the request's last run, whose model was compiled with profiling. Layers that were fused carry all their nodes'
+// names, those that the library added its own names. Times are whole microseconds there.
 std::vector<LayerTiming> ov_layer_timings(ov::InferRequest& request, const Graph& graph);
 
 }  // namespace deepgap

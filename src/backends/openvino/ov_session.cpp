@@ -35,7 +35,7 @@ struct Slot {
   // Beside the requests: where each input is read, and of the query that is prepared.
   std::vector<std::vector<const std::byte*>> bound;
   std::vector<const std::byte*> sources;
-  // Of the query in flight, and what is shown of the last one.
+  // The query in flight, and what is shown of the last one.
   uint64_t tag = 0;
   size_t network = 0;
   int64_t samples = 0;
@@ -243,7 +243,7 @@ class OvSession final : public Session {
   Clock& clock_;
   Completion completion_;
   Staging staging_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable idle_;
   int pending_ = 0;
   std::vector<OvNetwork> networks_;  // smallest batch first

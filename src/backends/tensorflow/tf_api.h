@@ -7,12 +7,12 @@
 
 namespace deepgap {
 
-// Of the library; seen through pointers alone.
+// These types are the library's, and are only seen through pointers.
 struct TfStatusObject;
 struct TfTensorObject;
 struct TfGraphObject;
 struct TfOperation;
-struct TfDescription;  // of an operation that is being made
+struct TfDescription;  // describes an operation that is being made
 struct TfSessionObject;
 struct TfSessionOptions;
 

@@ -51,7 +51,7 @@ class TfNetwork {
   virtual std::vector<TfTensor> run(int64_t batch, std::span<const TfTensor> inputs) = 0;
   virtual std::vector<LayerTiming> layer_timings(int64_t batch, std::span<const TfTensor> inputs) = 0;
   virtual PrecisionShares precision_shares(const Model& model, int64_t batch, std::span<const TfTensor> inputs) = 0;
-  // Of a training, as the Session's functions of these names.
+  // A training overrides these, as the Session's functions of these names.
   virtual void reset() {}
   virtual std::map<std::string, Tensor> trained_weights() { return {}; }
   virtual MemoryKinds memory_kinds() const { return {}; }

@@ -35,12 +35,12 @@ struct TfCall : NodeReader {
   void out(size_t output, TfOutput value) const;
   void out_last(size_t output, TfOutput value) const;
 
-  // Of an operator that treats each axis alone: channels last where the input was made so.
+  // Returns the layout for an operator that treats each axis alone: channels last where the input was made so.
   TfLayout layout(size_t input = 0) const;
   TfOutput in(size_t input, const TfLayout& layout) const { return layout.last ? in_last(input) : in(input); }
   void out(size_t output, TfOutput value, const TfLayout& layout) const { layout.last ? out_last(output, value) : out(output, value); }
 
-  // Of an operator that computes element by element and broadcasts: all inputs in one layout.
+  // Returns one layout for all inputs of an operator that computes element by element and broadcasts.
   TfLayout aligned() const;
   TfOutput in_aligned(size_t input, const TfLayout& layout) const;
 

@@ -19,8 +19,8 @@ namespace run_metadata {
 constexpr uint32_t step_stats = 1, partition_graphs = 3;
 }
 namespace stats {
-constexpr uint32_t devices = 1;                 // of a StepStats
-constexpr uint32_t device_name = 1, nodes = 2;  // of a DeviceStepStats
+constexpr uint32_t devices = 1;                 // fields of a StepStats
+constexpr uint32_t device_name = 1, nodes = 2;  // fields of a DeviceStepStats
 constexpr uint32_t node_name = 1, op_start_micros = 3, op_end_micros = 4, label = 8, op_start_nanos = 14, op_end_nanos = 15;
 }  // namespace stats
 namespace graph_def {

@@ -1,4 +1,4 @@
-// What TensorFlow tells of a run: a RunMetadata, read field by field.
+// Reads what TensorFlow reports about a run: a RunMetadata, field by field.
 #pragma once
 
 #include "backends/tensorflow/tf_scope.h"
@@ -14,14 +14,14 @@ namespace deepgap {
 std::string tf_trace_options();
 std::string tf_graph_options();
 
-// Of a run with tf_trace_options(). Operations are summed up by the node that they were made for; those that Grappler made have their own
-// names.
+// Returns the times of a run with tf_trace_options(). Operations are summed up by the node that they were made for; those that Grappler
+// made have their own names.
 std::vector<LayerTiming> tf_layer_timings(const TfBuffer& metadata, const TfScope& scope);
 
 struct TfProduct {
   std::string operation, precision;
 };
-// Of a run with tf_graph_options(): the operations that multiply, and in which type.
+// Returns the operations that multiply in a run with tf_graph_options(), and their types.
 std::vector<TfProduct> tf_products(const TfBuffer& metadata);
 
 }  // namespace deepgap

@@ -70,7 +70,7 @@ class TfScope {
 
   static TfType type_of(TfOutput x) { return tf().operation_output_type(x); }
   TfGraphObject* graph() { return graph_; }
-  std::string next_name(const char* type);  // of an operation of this type
+  std::string next_name(const char* type);  // a name for the next operation of this type
 
  private:
   TfGraphObject* graph_;

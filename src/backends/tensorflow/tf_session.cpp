@@ -23,7 +23,7 @@ struct Slot {
   std::vector<TfTensor> outputs;
   std::vector<Shape> shapes;
   std::vector<TensorView> views;
-  // Of the query in flight.
+  // The query in flight.
   std::vector<uint32_t> samples;
   uint64_t tag = 0;
   Nanoseconds enqueued = 0;

@@ -17,13 +17,13 @@ struct TfSettings {
   bool optimizes = true;                      // Grappler changes the graph
   bool mixed = false;                         // products are computed in BF16
   std::string package;                        // the folder of a SavedModel that is run instead of the Graph; empty: none
-  std::string signature = "serving_default";  // of the SavedModel
+  std::string signature = "serving_default";  // signature of the SavedModel
 };
 
 const OptionTable<TfSettings>& tf_options();
 // With the request's threads and precision. Throws Error{usage} naming the option and what it takes.
 TfSettings tf_settings(const EngineRequest& request);
-// Why this is not run, as far as the summary tells; empty when it is.
+// Returns why this is not run, as far as the summary shows; empty when it is.
 std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph);
 
 // Why products are not computed in BF16 here; empty when they are. Grappler changes nothing where oneDNN has no BF16 for the CPU.

@@ -40,7 +40,7 @@ class TfValues {
       : graph_(graph), scope_(scope), constants_(constants), values_(graph.values.size()) {}
 
   TfOutput plain(ValueId id);
-  TfOutput channels_last(ValueId id);  // of three dimensions or more, all known
+  TfOutput channels_last(ValueId id);  // for a value of three dimensions or more, all known
   TfOutput ordered(ValueId id, const std::vector<int64_t>& order);
   // Made with channels last, and nobody has asked for another order: a computation on it should stay there.
   bool is_channels_last(ValueId id) const;

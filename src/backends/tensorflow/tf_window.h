@@ -20,7 +20,7 @@ struct TfWindow {
 // Whether its pads are those that TensorFlow's padding SAME has.
 bool pads_as_same(const TfWindow& w);
 
-// Of a node whose output's shape is inferred. One dimension is widened to two. Refuses other than one to three.
+// Reads the window of a node whose output's shape is inferred. One dimension is widened to two. Refuses other than one to three.
 TfWindow tf_window(const TfCall& call, const std::vector<int64_t>& kernel);
 
 }  // namespace deepgap

@@ -37,9 +37,9 @@ class GrpcCalls {
   using Ended = std::function<void(size_t slot, const CallEnd& end)>;
   virtual ~GrpcCalls() = default;  // gives up what is in flight, without a word
 
-  // Of a slot that is not in flight. `id` is in the request.
+  // Begins the request of a slot that is not in flight. `id` is in the request.
   virtual void begin(size_t slot, const grpc::ByteBuffer& request, uint64_t id) = 0;
-  // Gives up all that is in flight; each is told as it ends.
+  // Gives up all that is in flight; `ended` is called for each as it ends.
   virtual void give_up() = 0;
 };
 
@@ -48,7 +48,7 @@ struct CallSettings {
   int connections = 1;  // that the slots share
   size_t answer_limit = 0;
   Nanoseconds timeout = 0;
-  const Clock* clock = nullptr;  // of sent_at
+  const Clock* clock = nullptr;  // clock for sent_at
 };
 std::unique_ptr<GrpcCalls> make_unary_calls(const ServerAddress& address, const CallSettings& settings, GrpcCalls::Ended ended);
 std::unique_ptr<GrpcCalls> make_stream_calls(const ServerAddress& address, const CallSettings& settings, GrpcCalls::Ended ended);
@@ -81,10 +81,10 @@ struct Exchanged {
 
   void note_request(const grpc::ByteBuffer& request);
 };
-// Of a request that is over, which its connection is told too.
+// Describes a request that is over, and notes its end in its connection.
 CallEnd end_of(const Exchanged& exchanged, const std::optional<Fault>& fault, const inference::ModelInferResponse& answer,
                CountedConnection& connection);
-// Of an answer that cannot be read.
+// Returns the fault of an answer that cannot be read.
 Fault no_message_fault();
 
 }  // namespace deepgap

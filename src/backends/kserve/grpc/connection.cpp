@@ -28,7 +28,7 @@ constexpr int again_after_ms = 100;
 void prepare_grpc() {
   static std::once_flag once;
   std::call_once(once, [] {
-    gpr_set_log_function([](gpr_log_func_args*) {});  // its own lines on stderr tell nothing that the faults do not
+    gpr_set_log_function([](gpr_log_func_args*) {});  // its own lines on stderr say nothing that the faults do not
     // Debian's build of the locks that gRPC uses searches for cycles among them, by a profile of its calls.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     grpc_init();  // never undone: the library would end its threads with the last connection and start them again with the next

@@ -140,7 +140,7 @@ TYPED_TEST(Grpc, NamesThatHoldTheTokenAreShownWithoutIt) {
   EXPECT_THAT(backend.version(), HasSubstr("echo of Bearer [redacted]"));
 }
 
-// The library tries again 0.1 s later at the earliest, and tells what it found until then.
+// The library tries again 0.1 s later at the earliest, and reports until then what it found.
 std::string fate_in_the_end(Rig& rig, const std::string& wanted) {
   std::string fate;
   for (int i = 0; i < 1000; ++i) {

@@ -18,7 +18,7 @@
 
 namespace deepgap {
 
-// Of one request after another. One thread at a time.
+// Reads one answer after another. One thread at a time.
 class InferAnswer {
  public:
   explicit InferAnswer(const std::vector<Port>& outputs) : ports_(outputs), outputs_(outputs.size()) {}

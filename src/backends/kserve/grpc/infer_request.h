@@ -28,7 +28,7 @@ class InferRequest {
 
  private:
   struct Form {
-    std::vector<Shape> shapes;  // of the inputs
+    std::vector<Shape> shapes;  // shapes of the inputs
     grpc::Slice head;           // all but id and tensors' bytes
     size_t tensor_bytes = 0;    // with what stands round them
   };

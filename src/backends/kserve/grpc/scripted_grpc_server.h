@@ -148,7 +148,7 @@ class ScriptedGrpcServer {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// Passes bytes on between clients and a port of this machine until it is told to break all connections.
+// Passes bytes on between clients and a port of this machine until a test breaks all connections.
 class BreakableRelay {
  public:
   explicit BreakableRelay(int to) : to_(static_cast<uint16_t>(to)) {

@@ -39,7 +39,7 @@ std::string cause_in(const std::string& message) {
   return short_words(at == std::string::npos ? message : message.substr(at + 2), "");
 }
 
-// Of the library's own words about a connection that it did not get, which begin with the addresses that it tried.
+// Translates the library's words for a connection that it did not get, which begin with the addresses that it tried.
 std::optional<Fault> connecting_fault(const std::string& message) {
   using enum Fault::Kind;
   if (has(message, "DNS resolution failed")) return Fault{refused, "the host's name is not known"};

@@ -1,5 +1,5 @@
-// gRPC's ends of calls as Faults. The library gives what it finds out by itself the codes that servers use, and tells in words alone what
-// happened to a connection; so a server that uses its very words is taken for it.
+// gRPC's ends of calls as Faults. The library gives what it finds out by itself the codes that servers use, and only its words say what
+// happened to a connection; so a server that uses the same words is taken for it.
 #pragma once
 
 #include "backends/http/fault.h"

@@ -78,7 +78,7 @@ class StreamCalls final : public GrpcCalls {
     inference::ModelStreamInferResponse answer;
     uint64_t id = 0;
     std::atomic<Nanoseconds> until = 0;  // when the request has taken too long; 0: none is in flight
-    std::atomic<int> awaited = 0;        // of writing and reading
+    std::atomic<int> awaited = 0;        // writing and reading that have not ended
     std::atomic<bool> broken = false;    // one of them failed
     std::atomic<bool> given_up = false;
     std::optional<Fault> fault;  // that ended it
@@ -204,7 +204,7 @@ class StreamCalls final : public GrpcCalls {
   grpc::CompletionQueue queue_;
   std::deque<CountedConnection> connections_;
   std::vector<Stream> streams_;
-  std::mutex mutex_;       // of what ends a stream
+  std::mutex mutex_;       // guards what ends a stream
   bool stopping_ = false;  // under mutex_
   std::jthread thread_;    // last
 };

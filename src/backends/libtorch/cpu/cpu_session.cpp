@@ -31,7 +31,7 @@ TorchTarget target_of(Precision precision, const TorchSettings& settings) {
 struct Slot {
   std::vector<SlotBuffer> inputs;
   std::unique_ptr<TorchOutputs> outputs;
-  // Of the query in flight.
+  // The query in flight.
   std::vector<uint32_t> samples;
   uint64_t tag = 0;
   Nanoseconds enqueued = 0;

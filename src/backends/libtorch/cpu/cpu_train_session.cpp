@@ -33,7 +33,7 @@ struct Slot {
   float loss = 0;
   Shape loss_shape{1};
   TensorView output;
-  // Of the step in flight.
+  // The step in flight.
   std::vector<uint32_t> samples;
   uint64_t tag = 0;
   Nanoseconds enqueued = 0;
@@ -140,7 +140,7 @@ class TorchCpuTrainSession final : public Session {
   Staging staging_;
   int64_t largest_ = 0;  // batch
   std::vector<Slot> slots_;
-  std::optional<SharedAverager> averager_;  // of several ranks
+  std::optional<SharedAverager> averager_;  // for several ranks
   Nanoseconds allreduce_alone_ = 0;
   TorchTrainer trainer_;
   QueryThread thread_;  // goes first
@@ -148,7 +148,7 @@ class TorchCpuTrainSession final : public Session {
 
 }  // namespace
 
-// At load this thread makes no team of its own, as cpu_session.cpp tells.
+// This thread makes no team of its own at load; cpu_session.cpp says why.
 std::unique_ptr<Session> make_torch_cpu_train_session(const Model& model, const LoadOptions& options, const TorchSettings& settings) {
   at::set_num_threads(1);
   try {

@@ -18,7 +18,7 @@
 namespace deepgap {
 
 struct alignas(64) SharedAverager::Header {
-  std::atomic<uint32_t> arrived;  // of this round
+  std::atomic<uint32_t> arrived;  // ranks that arrived in this round
   std::atomic<uint32_t> round;
 };
 
@@ -46,8 +46,8 @@ class Descriptor {
   int descriptor_;
 };
 
-// Memory without a name in any file system, so that nothing of it stays behind whatever becomes of the ranks: the others reach it by the
-// first one's descriptor until they have told that they did.
+// Maps memory without a name in any file system, so that nothing of it stays behind whatever becomes of the ranks: the others reach it by
+// the first one's descriptor until they have reported that they did.
 void* share_memory(const RankExchange& exchange, int rank, size_t bytes) {
   const Descriptor own(rank == 0 ? ::memfd_create("deepgap-gradients", MFD_CLOEXEC) : -1);
   if (rank == 0 && own.get() < 0) fail("memfd_create", errno);

@@ -37,7 +37,7 @@ class SharedAverager final : public GradientAverager {
   struct Header;
   struct Bucket {
     std::vector<at::Tensor> gradients;
-    size_t begin = 0, end = 0;  // of its numbers among all
+    size_t begin = 0, end = 0;  // range of its numbers among all
   };
   void serve();
   void average_now(const Bucket& bucket);
@@ -50,7 +50,7 @@ class SharedAverager final : public GradientAverager {
   Header* header_ = nullptr;
   size_t begun_ = 0;  // numbers, of this step
 
-  std::mutex mutex_;  // of the three below
+  std::mutex mutex_;  // guards the three below
   std::condition_variable wake_, idle_;
   std::deque<Bucket> waiting_;  // the first one is under way
   std::atomic<bool> ending_{false};

@@ -9,14 +9,14 @@
 namespace deepgap {
 
 void capture(at::cuda::CUDAGraph& graph, at::cuda::MempoolId_t pool, const std::function<void()>& work) {
-  // Of this thread alone: another session's may ask its events meanwhile.
+  // The capture covers this thread alone: another session's may query its events meanwhile.
   graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
   try {
     work();
   } catch (...) {
     try {
       graph.capture_end();
-    } catch (const std::exception&) {  // what broke the capture is told
+    } catch (const std::exception&) {  // the exception that broke the capture is thrown
     }
     throw;
   }

@@ -30,7 +30,7 @@ class CudaInputs {
   int64_t bytes(size_t input, int64_t batch) const;
 
   std::vector<Port> inputs_;
-  std::vector<TorchForm> forms_;    // of each input
+  std::vector<TorchForm> forms_;    // form of each input
   std::vector<at::Tensor> device_;  // bytes of each input at the largest batch
   cuda::GatherSpace space_;
 };

@@ -12,7 +12,7 @@ namespace deepgap {
 namespace {
 
 namespace allocator = c10::cuda::CUDACachingAllocator;
-constexpr size_t both = 0;  // of the allocator's statistics: small and large blocks together
+constexpr size_t both = 0;  // index in the allocator's statistics: small and large blocks together
 
 }  // namespace
 

@@ -16,7 +16,7 @@ MemoryUse cuda_memory_use(c10::Device device, int64_t samples_bytes, int64_t hel
 int64_t memory_held_by_graphs(c10::Device device);
 void give_back_cuda_memory();  // what a session that ended leaves behind
 
-// Of the process, so that each session says it again before it launches.
+// Sets a property of the process, so each session sets it again before it launches.
 void allow_tf32(bool allowed);
 
 }  // namespace deepgap

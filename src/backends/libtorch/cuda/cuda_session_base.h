@@ -147,8 +147,8 @@ class CudaSessionBase : public Session {
                                                   size_t /*count*/) const {
     return std::nullopt;
   }
-  // What slots worked with ends, or is left: on a lost device nothing can be given back, and trying to would end the process before the
-  // failure is told.
+  // Slots free what they worked with, or leave it: on a lost device nothing can be freed, and trying to would end the process before the
+  // failure is reported.
   virtual void give_back() = 0;
   virtual void leave() = 0;
 

@@ -40,7 +40,7 @@ class TorchCudaTrainSession final : public CudaSessionBase<CudaTrainSlot> {
     apart([&] { weights = trainer_->copied_weights(); });
     return weights;
   }
-  // Of a step that ran before any graph was captured, which would take the memory a second time.
+  // The numbers come from a step before any graph was captured, which would take the memory a second time.
   MemoryKinds memory_kinds() override { return memory_kinds_; }
   LoadParts load_parts() const override { return averager_ ? LoadParts{{allreduce_alone, allreduce_alone_}} : LoadParts{}; }
 
@@ -100,7 +100,7 @@ class TorchCudaTrainSession final : public CudaSessionBase<CudaTrainSlot> {
 
   MemoryKinds memory_kinds_;
   std::optional<c10::cuda::CUDAStream> stream_;
-  std::unique_ptr<NcclAverager> averager_;  // of several ranks
+  std::unique_ptr<NcclAverager> averager_;  // for several ranks
   Nanoseconds allreduce_alone_ = 0;
   std::unique_ptr<TorchTrainer> trainer_;
 };

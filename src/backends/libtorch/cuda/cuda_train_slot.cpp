@@ -17,7 +17,7 @@ CudaTrainSlot::CudaTrainSlot(const std::vector<Port>& inputs, int64_t largest_ba
   if (reduces) parts_[static_cast<size_t>(TrainPart::allreduce)] = events().add_part(MarkId::allreduce_end);
 }
 
-// Parts that alternate (accumulation) are told apart by the last of each: forward passes but the last count as backward.
+// If parts alternate (accumulation), the last of each counts: forward passes but the last count as backward.
 at::Tensor CudaTrainSlot::step(TorchTrainer& trainer, int64_t batch, bool in_graph) {
   return trainer.step(batch, device_inputs(batch), [&](TrainPart part) {
     const auto event = reinterpret_cast<cudaEvent_t>(parts_[static_cast<size_t>(part)]);

@@ -36,7 +36,7 @@
 namespace deepgap {
 namespace {
 
-// Of any number of inputs.
+// Takes any number of inputs.
 template <Binary function>
 TorchStep variadic(const TorchCall&) {
   return one_output([](const TorchFrame& frame) {
@@ -50,7 +50,7 @@ at::Tensor plus(const at::Tensor& a, const at::Tensor& b) { return at::add(a, b)
 at::Tensor minus(const at::Tensor& a, const at::Tensor& b) { return at::sub(a, b); }
 at::Tensor power(const at::Tensor& a, const at::Tensor& b) { return at::pow(a, b).to(a.scalar_type()); }
 
-// Of integers it rounds towards zero.
+// Integers are rounded towards zero.
 TorchStep divide(const TorchCall& call) {
   if (call.is_float(0)) return one_output([](const TorchFrame& frame) { return at::div(frame.in(0), frame.in(1)); });
   return one_output([](const TorchFrame& frame) { return at::div(frame.in(0), frame.in(1), "trunc"); });

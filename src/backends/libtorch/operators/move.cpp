@@ -88,7 +88,7 @@ TorchStep split(const TorchCall& call) {
 struct OneSlice {
   int64_t axis = 0;
   SliceRange range;
-  at::Tensor positions;  // where it goes backwards, which cannot be told to ATen
+  at::Tensor positions;  // where it goes backwards, which ATen's slice cannot do
 };
 
 at::Tensor sliced(const at::Tensor& x, const OneSlice& slice) {

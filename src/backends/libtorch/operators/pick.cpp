@@ -72,8 +72,8 @@ TorchStep scatter_elements(const TorchCall& call) {
 // Data as rows that tuples of indices name: GatherND and ScatterND.
 struct Rows {
   int64_t batches, per_batch, elements;  // elements of a row
-  int64_t tuples;                        // of a batch
-  at::Tensor sizes, strides;             // of the axes that a tuple names
+  int64_t tuples;                        // tuples in a batch
+  at::Tensor sizes, strides;             // sizes and strides of the axes that a tuple names
 };
 
 Rows rows_of(const TorchCall& call, int64_t batch_dims) {

@@ -107,7 +107,7 @@ void run(TorchFrame& frame, const Settings& s) {
     hs.push_back(state.h);
     cs.push_back(state.c);
   }
-  const int64_t place = s.batch_first ? 1 : 0;  // of the directions in the states
+  const int64_t place = s.batch_first ? 1 : 0;  // axis of the directions in the states
   // [sequence, batch, hidden] of each direction to [sequence, directions, batch, hidden] or [batch, sequence, directions, hidden].
   frame.out(0) = s.batch_first ? at::stack(outputs, 2).transpose(0, 1) : at::stack(outputs, 1);
   if (frame.outputs() > 1) frame.out(1) = at::stack(hs, place);

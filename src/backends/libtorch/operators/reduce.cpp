@@ -34,7 +34,7 @@ TorchStep reduce(const TorchCall& call) {
   return one_output([=](const TorchFrame& frame) { return function(frame.in(0), axes, keep); });
 }
 
-// Of nothing ATen has none.
+// ATen has no extreme value for an empty axis.
 template <Reduction function>
 TorchStep reduce_to_extreme(const TorchCall& call) {
   const Shape shape = call.shape(0);

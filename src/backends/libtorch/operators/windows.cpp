@@ -182,7 +182,7 @@ TorchStep max_pool(const TorchCall& call) {
 at::Tensor averaged(const at::Tensor& x, const Window& w, const Ints& pads, bool counts_padding) {
   if (w.rank() == 1) return at::avg_pool1d(x, w.kernel, w.strides, pads, false, counts_padding);
   if (w.rank() == 2) return at::avg_pool2d(x, w.kernel, w.strides, pads, false, counts_padding);
-  const bool halves = x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;  // of which a CPU has none in three dimensions
+  const bool halves = x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;  // CPUs have no kernel for them in three dimensions
   const at::Tensor y = at::avg_pool3d(halves ? x.to(at::kFloat) : x, w.kernel, w.strides, pads, false, counts_padding);
   return halves ? y.to(x.scalar_type()) : y;
 }

@@ -55,7 +55,7 @@ struct Case {
   Shape x = {2, 3};
   std::vector<Tensor> constants = {};
   std::map<std::string, Attribute> attributes = {};
-  double scale = 1, shift = 0;  // of x
+  double scale = 1, shift = 0;  // scale and shift of x
   int opset = 17;
   int outputs = 1;
   size_t first = 0;

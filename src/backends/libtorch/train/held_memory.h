@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// Of one device. On the thread that made it alone; nothing else listens to the allocators meanwhile.
+// Counts the memory of one device, for the thread that made it; nothing else listens to the allocators meanwhile.
 class HeldMemory {
  public:
   explicit HeldMemory(c10::Device device);

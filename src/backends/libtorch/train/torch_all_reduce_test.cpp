@@ -41,7 +41,7 @@ struct Heard : testing::Test {
   }
 };
 
-// Of kernel 18, scale 2, shift 2, head 96 numbers, the forward pass's order.
+// The kernel has 18 numbers, the scale 2, the shift 2 and the head 96, in the forward pass's order.
 TEST_F(Heard, BucketsAreSentWhileTheBackwardPassGoesOnLastLayersFirst) {
   EXPECT_THAT(step(1), ElementsAre("96", "2", "2", "18", "backward", "finish"));
   EXPECT_THAT(step(16), ElementsAre("96", "4", "18", "backward", "finish"));

@@ -34,11 +34,11 @@ class TorchTrainer {
   // Gradients are averaged over ranks from now on: in buckets of about so many bytes while the backward pass goes on, or (0) all of them
   // after it. After prepare(); all ranks alike.
   void average_gradients(GradientAverager& averager, size_t bucket_bytes);
-  size_t trained_numbers() const;  // of all gradients
+  size_t trained_numbers() const;  // numbers in all gradients
   // Averages gradients of zeros, as a step does after its backward pass: what that costs alone.
   void rehearse_all_reduce();
 
-  // Told as each part of the step is launched; with accumulation several times, and the update ends it.
+  // It is called as each part of the step is launched; with accumulation several times, and the update ends it.
   using Ended = std::function<void(TrainPart)>;
   // `inputs` as TorchNetwork::run() takes them, the target behind them. Returns the loss, a float32 of one element, as it was before the
   // update. Where it throws, no gradients are left, and the weights are what they were; statistics may have moved.
@@ -48,7 +48,7 @@ class TorchTrainer {
   void reset();
   const std::vector<TorchWeight>& weights() const { return program_.weights(); }
   std::map<std::string, Tensor> copied_weights() const;  // on the host, float32, in the Graph's order of elements
-  // Of a step of this batch, run here.
+  // Runs a step of this batch and returns the memory that it takes.
   MemoryKinds memory_kinds(int64_t batch, std::span<const at::Tensor> inputs);
 
  private:
@@ -64,11 +64,11 @@ class TorchTrainer {
   TorchTarget target_;
   TrainSettings settings_;
   TorchProgram program_;
-  std::vector<at::Tensor> trained_;  // of the weights
+  std::vector<at::Tensor> trained_;  // the weights that are trained
   std::vector<at::Tensor> at_load_;  // copies of weights(), in that order
   std::optional<TorchOptimizer> optimizer_;
   TorchLossScale loss_scale_;
-  std::optional<TorchAllReduce> all_reduce_;  // of several ranks
+  std::optional<TorchAllReduce> all_reduce_;  // for several ranks
 };
 
 // What averaging all gradients takes with nothing beside it, as a part of the load (LoadParts): the quickest of three, so that none of it

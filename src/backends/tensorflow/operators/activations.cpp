@@ -71,7 +71,7 @@ void thresholded_relu(const TfCall& call) {
 
 void shrink(const TfCall& call) {
   const double bias = call.float_of("bias", 0), lambda = call.float_of("lambd", 0.5f);
-  // Of whole numbers in floating point, since bias and threshold may be fractions.
+  // Whole numbers are computed in floating point, since bias and threshold may be fractions.
   apply(call, [=](TfScope& s, TfOutput given) {
     const TfOutput x = is_floating(given) ? given : s.cast(given, TfType::f64);
     const TfOutput above = select(s, is_above(s, x, lambda), shifted(s, x, -bias), zero_like(s, x));

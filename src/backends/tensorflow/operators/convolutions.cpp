@@ -188,7 +188,7 @@ void conv_transpose(const TfCall& call) {
   const Shape weights = call.shape(1);
   TfWindow w = tf_window(call, Ints(weights.begin() + 2, weights.end()));
   set_cut(call, w);
-  const int64_t groups = call.int_of("group", 1), outputs = weights[1];  // of a group
+  const int64_t groups = call.int_of("group", 1), outputs = weights[1];  // outputs of one group
   const TfOutput x = image_of(call, w);
   const TfOutput filter = filled_filter(call, w, filter_of(call, w, 1, 0), outputs, weights[0]);
   const auto rank = static_cast<int64_t>(w.rank()) + 2;

@@ -6,7 +6,7 @@
 namespace deepgap {
 namespace {
 
-// Of whole numbers it rounds towards zero.
+// Whole numbers are rounded towards zero.
 TfOutput quotient(TfScope& s, TfOutput a, TfOutput b) {
   const DataType type = type_of_tf(TfScope::type_of(a));
   const bool is_float = type == DataType::f32 || type == DataType::f64 || type == DataType::f16 || type == DataType::bf16;

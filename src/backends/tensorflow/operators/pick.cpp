@@ -18,7 +18,7 @@ bool has_negative(const TfCall& call, size_t input) {
   return std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; });
 }
 
-// Of indices along an axis of `size`.
+// Counts negative indices along an axis of `size` from its end.
 TfOutput positive(const TfCall& call, size_t input, int64_t size) {
   TfScope& s = call.scope;
   if (!has_negative(call, input)) return call.in(input);
@@ -33,7 +33,7 @@ void gather(const TfCall& call) {
   call.out(0, call.scope.make("GatherV2").in(call.in(0)).in(indices).in(call.scope.index(axis)).out());
 }
 
-// Of each element named along an axis, its number in the data as one line: constants tell the other axes' part.
+// Returns for each element named along an axis its number in the flat data: constants hold the other axes' part.
 TfOutput places_along(const TfCall& call, const Shape& data, int64_t axis) {
   TfScope& s = call.scope;
   const Shape indices = call.shape(1);

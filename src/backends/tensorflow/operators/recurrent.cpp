@@ -14,7 +14,7 @@ struct State {
   TfOutput h, c;  // [batch, hidden]
 };
 
-// Of one direction.
+// The weights of one direction.
 struct Weights {
   TfOutput input, recurrence;            // [size, gates * hidden] and [hidden, gates * hidden]
   TfOutput input_bias, recurrence_bias;  // [gates * hidden], or none
@@ -138,7 +138,7 @@ void run(const TfCall& call, const Settings& with) {
   }
   // [sequence, directions, batch, hidden] or [batch, sequence, directions, hidden].
   call.out(0, stacked(s, sequences, with.batch_first ? 2 : 1));
-  const int64_t place = with.batch_first ? 1 : 0;  // of the directions in the states
+  const int64_t place = with.batch_first ? 1 : 0;  // axis of the directions in the states
   call.out(1, stacked(s, hs, place));
   if (call.node.outputs.size() > 2) call.out(2, stacked(s, cs, place));
 }

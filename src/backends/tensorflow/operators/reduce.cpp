@@ -47,7 +47,7 @@ void reduce(const TfCall& call) {
   call.out(0, function(call.scope, call.in(0, layout), axes, call.int_of("keepdims", 1) != 0), layout);
 }
 
-// Of nothing TensorFlow makes the numbers' ends.
+// For an empty axis TensorFlow returns the limits of the number type, so it is refused.
 template <Reduction function>
 void reduce_to_extreme(const TfCall& call) {
   const Shape shape = call.shape(0);
@@ -56,7 +56,7 @@ void reduce_to_extreme(const TfCall& call) {
   reduce<function>(call);
 }
 
-// Of whole numbers it is cut, as it is there too.
+// The mean of whole numbers is truncated, as in the reference interpreter.
 TfOutput mean(TfScope& s, TfOutput x, const Ints& axes, bool keep) { return s.reduce("Mean", x, axes, keep); }
 
 void cumulative_sum(const TfCall& call) {

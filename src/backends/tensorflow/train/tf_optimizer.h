@@ -34,7 +34,7 @@ class TfOptimizer {
   TfOutput number(double value) { return scope_.number(TfType::f32, value); }
   void add_adam(const std::string& name, const TfVariables::Variable& variable, TfOutput gradient, std::vector<TfOutput>& made);
   struct Powers {
-    TfOutput handle, read;  // of a decay rate, raised to the number of this step
+    TfOutput handle, read;  // a decay rate, raised to the number of this step
   };
   const Powers& powers(const std::string& name, double rate);
 

@@ -21,7 +21,7 @@ class TfVariables final : public TfConstants {
  public:
   struct Variable {
     const Tensor* at_load = nullptr;
-    std::vector<int64_t> order;  // of at_load's dimensions; empty: as they are
+    std::vector<int64_t> order;  // order of at_load's dimensions; empty: as they are
     Shape shape;                 // in that order
     bool is_weight = false;      // else a statistic, which has no gradient
     TfOutput handle, read;

@@ -138,7 +138,7 @@ std::string blame(const Difference& wrong, const std::vector<Tensor>& expected, 
   const std::string words = fmt::format("{}: {}; {}; kept: {}", engine, wrong.words, found.words, repeat(engine, kept));
   if (!found.engines || is_strict) {
     std::error_code ignored;
-    fs::remove(kept.folder + "/fault.txt", ignored);  // a failure, told by the test
+    fs::remove(kept.folder + "/fault.txt", ignored);  // a failure that the test has reported
     ADD_FAILURE() << words;
     return "";
   }

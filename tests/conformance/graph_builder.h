@@ -29,7 +29,7 @@ class Random {
 };
 
 Tensor random_tensor(Random& random, Shape shape, float low = -1, float high = 1);
-// Of any type: floats as above, whole numbers from -5 to 5, unsigned ones from 0 to 9.
+// Draws numbers of any type: floats as above, whole numbers from -5 to 5, unsigned ones from 0 to 9.
 Tensor random_tensor(Random& random, DataType type, Shape shape);
 Tensor number_tensor(DataType type, double value);      // one number of any type, no dimensions
 Tensor int_tensor(const std::vector<int64_t>& values);  // one dimension
@@ -52,7 +52,7 @@ class GraphBuilder {
   ValueId number(DataType type, double value) { return constant(number_tensor(type, value)); }
   ValueId ints(const std::vector<int64_t>& values) { return constant(int_tensor(values)); }
   ValueId node(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {});
-  // Of several outputs.
+  // Adds a node with several outputs.
   std::vector<ValueId> nodes(const std::string& op, std::vector<ValueId> inputs, size_t outputs, Attributes attributes = {});
   // Shapes inferred, promise checked.
   Graph finish(const std::vector<ValueId>& outputs);

@@ -55,8 +55,8 @@ TEST(Networks, RandomOnesEqualTheEvaluator) {
   if (!skipped.empty()) GTEST_SKIP() << skipped;
 }
 
-// Of two networks that have nothing to do with each other the outputs are at -3 dB. By rounding alone, of 80 seeds of each of these one
-// MobileNet is at 5.1 dB, another was seen at 5.9.
+// The outputs of two unrelated networks are at -3 dB to each other. By rounding alone, one MobileNet among 80 seeds of each of these
+// networks is at 5.1 dB, and another was seen at 5.9.
 constexpr double of_chaotic = 3;
 
 class ZooNetworks : public testing::TestWithParam<std::string> {};

@@ -27,7 +27,7 @@ inline void PrintTo(const OperatorCase& one, std::ostream* out) { *out << one.op
 inline std::string operator_of(const OperatorCase& one) { return one.op.substr(0, one.op.find(' ')); }
 // ... and names a test by it.
 std::string case_name(const testing::TestParamInfo<OperatorCase>& tested);
-// Of this case's networks in a round: another one for each, from the seed of everything random.
+// Returns the seed for this case's networks in a round, which differs from round to round, from the seed of everything random.
 uint64_t seed_of(const std::string& op, int round);
 
 // All of them; the files operator_cases_*.cpp hold a family each.

@@ -15,7 +15,7 @@ Graph unary(GraphBuilder& net, const std::string& op, const Attributes& attribut
   return net.finish({net.node(op, {net.input(random_sample(net.random()))}, attributes)});
 }
 
-// Of values that are above zero.
+// Builds the operator on values above zero.
 Graph positive_unary(GraphBuilder& net, const std::string& op) {
   const ValueId x = net.input(random_sample(net.random()));
   return net.finish({net.node(op, {net.node("Add", {net.node("Abs", {x}), net.floats({}, 0.5f, 0.5f)})})});

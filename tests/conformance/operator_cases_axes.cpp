@@ -41,7 +41,7 @@ Graph reduced(GraphBuilder& net, const std::string& op, DataType type) {
   return net.finish({net.node(op, inputs, attributes)});
 }
 
-// Of numbers above zero.
+// Builds the operator on numbers above zero.
 Graph log_sum(GraphBuilder& net, DataType type) {
   const ValueId x = net.input(random_sample(net.random(), 2), type);
   const ValueId positive = net.node("Add", {net.node("Abs", {x}), net.number(type, 0.5)});

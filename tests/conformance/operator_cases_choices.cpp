@@ -29,7 +29,7 @@ Graph power(GraphBuilder& net) {
   return net.finish({net.node("Pow", {positive, net.floats({}, exponent, exponent)})});
 }
 
-// Of values between -8 and 8, halves among them.
+// Builds the operator on values between -8 and 8, with halves among them.
 Graph rounded(GraphBuilder& net, const std::string& op) {
   const ValueId x = net.input(random_sample(net.random()), DataType::i32);
   const ValueId floats = net.node("Cast", {x}, {{"to", int64_t{1}}});

@@ -101,7 +101,7 @@ Graph products_of_vectors(GraphBuilder& net) {
   Random& random = net.random();
   const int64_t rows = random.between(1, 5), depth = random.between(1, 9);
   const ValueId x = net.input({rows, depth}), left = net.floats({rows}), right = net.floats({depth});
-  const ValueId number = net.node("MatMul", {net.floats({4}), net.floats({4})});  // of two vectors: no dimensions
+  const ValueId number = net.node("MatMul", {net.floats({4}), net.floats({4})});  // two vectors give a number without dimensions
   return net.finish({net.node("MatMul", {x, right}), net.node("MatMul", {left, x}), net.node("Mul", {x, number})});
 }
 

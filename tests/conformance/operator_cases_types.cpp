@@ -61,7 +61,7 @@ TypedBuild unary_of_steps(const std::string& op, const Attributes& attributes = 
   };
 }
 
-// Of values from `least` on.
+// Builds the operator on values of at least `least`.
 TypedBuild unary_from(const std::string& op, double least) {
   return [=](GraphBuilder& net, DataType type) {
     const ValueId x = net.input(random_sample(net.random()), type);
@@ -103,7 +103,7 @@ TypedBuild compared(const std::string& op) {
   };
 }
 
-// Of both signs and never near zero.
+// Draws numbers of both signs, never near zero.
 Tensor divisor(Random& random, DataType type, const Shape& shape) {
   Tensor values = make_tensor(DataType::f64, shape);
   for (double& value : writable<double>(values)) {

@@ -14,7 +14,7 @@
 
 namespace deepgap::conformance {
 
-// Of this process: opened once by main().
+// The backend of this process, which main() opens once.
 Backend& backend();
 void set_backend(Backend* opened);
 Placement placement();                     // on the device that was set, or its first one
@@ -86,15 +86,15 @@ class Rig {
   std::unique_ptr<Clock> clock;
   std::function<void(const Done&)> heard;  // called with each, after it was noted
   // To be read when nothing is pending.
-  std::map<uint64_t, std::vector<Status>> delivered;  // by tag
-  std::vector<Mark> marks;                            // of the last
-  std::string last_error() const { return error_; }   // of the last that failed
+  std::map<uint64_t, std::vector<Status>> delivered;  // statuses by tag
+  std::vector<Mark> marks;                            // marks of the last answer
+  std::string last_error() const { return error_; }   // the last failure's
 
  private:
   void note(const Done& done);
   void keep_inputs(const std::vector<uint32_t>& samples) const;
 
-  std::mutex mutex_;  // of what was delivered
+  std::mutex mutex_;  // guards what was delivered
   std::string error_;
   Samples samples_;  // the Session may refer to them
   uint64_t next_tag_ = 1'000'000;

@@ -289,7 +289,7 @@ TEST_F(SessionContract, Bf16IsBf16WhereItIsSupported) {
   }
 }
 
-// Of all work, in what was asked for where that is a float; an engine may leave single layers in another, and say so.
+// The shares cover all work, in the requested precision if it is a float; an engine may leave single layers in another, and say so.
 TEST_F(SessionContract, SharesOfPrecisionsAddUp) {
   for (const std::string& precision : float_precisions(model.summary())) {
     const Rig rig(model, {1}, 1, 1, precision);
@@ -299,7 +299,7 @@ TEST_F(SessionContract, SharesOfPrecisionsAddUp) {
       EXPECT_GT(share, 0) << name;
       sum += share;
     }
-    if (shares.empty()) continue;  // it does not tell
+    if (shares.empty()) continue;  // the engine does not report them
     EXPECT_NEAR(sum, 1, 1e-9) << precision;
     EXPECT_EQ(shares.count("unknown"), 0u) << precision;
     if (precision == "fp32") {

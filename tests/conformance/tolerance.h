@@ -15,7 +15,7 @@ namespace deepgap::conformance {
 struct Difference {
   enum class Kind {
     none,
-    values,    // floats: of which `sqnr_db` tells how far, of that output
+    values,    // floats: `sqnr_db` says how far that output is off
     integers,  // not the same bits
     form,      // another number of outputs, type or shape
     failure,   // no answer at all
@@ -39,7 +39,7 @@ Judge within_tolerance(const std::string& precision);
 // The same network: all floats together at least `least_db` near. A constant answer has at most 3 dB.
 Judge same_network(double least_db);
 
-// Of all float outputs together, in decibels; 300 when they are equal.
+// Returns the SQNR of all float outputs together, in decibels; 300 if they are equal.
 double sqnr_db(const std::vector<Tensor>& expected, std::span<const TensorView> actual);
 
 }  // namespace deepgap::conformance

@@ -1,5 +1,5 @@
 // The queue that a recommendation computes (analysis/decide/queue_estimate.h) held against what a measurement would be: our own server
-// scenario and dispatcher, driven in virtual time over an engine whose batches take what the estimate was told.
+// scenario and dispatcher, driven in virtual time over an engine whose batches take as long as the estimate assumes.
 #include "analysis/decide/queue_estimate.h"
 #include "scenario/dispatcher.h"
 #include "scenario/fake_target.h"

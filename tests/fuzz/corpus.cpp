@@ -1,5 +1,5 @@
-// fuzz_corpus FOLDER: writes the files that fuzzing begins with where they are made rather than kept: an ONNX file for every operator case
-// of the conformance suite, a GGUF file, blocks and frames.
+// fuzz_corpus FOLDER: writes the files that fuzzing begins with where they are made rather than kept: an ONNX file for every operator
+// case of the conformance suite, a GGUF file, blocks and frames.
 #include "../conformance/operator_cases.h"
 #include "model/gguf/gguf_test_file.h"
 #include "model/onnx_writer.h"

@@ -1,5 +1,5 @@
-// What all fuzz targets share. A target may be told "no" by an Error of one line; anything else that is thrown, and every finding of the
-// sanitizers, ends it.
+// What all fuzz targets share. A target may reject its input by an Error of one line; anything else that is thrown, and every finding of
+// the sanitizers, ends it.
 #pragma once
 
 #include <deepgap/error.h>
@@ -32,7 +32,7 @@ bool accepts(const Action& action) {
 
 inline std::string_view text_of(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
 
-// Told at the end: how many inputs came how far.
+// Reports at the end how many inputs came how far.
 class Share {
  public:
   explicit Share(const char* what) : what_(what) {}

@@ -14,9 +14,9 @@ enum class Message { model, graph, node, attribute, tensor, value, type, tensor_
 
 struct WireField {
   uint32_t number = 0;
-  uint8_t type = 0;                // of protobuf: 0 varint, 1 eight bytes, 2 length, 5 four bytes
-  uint64_t integer = 0;            // of a varint
-  std::string bytes;               // of the other types, unless a message
+  uint8_t type = 0;                // protobuf's: 0 varint, 1 eight bytes, 2 length, 5 four bytes
+  uint64_t integer = 0;            // content of a varint
+  std::string bytes;               // content of the other types, unless it is a message
   std::optional<Message> message;  // what `fields` are of
   std::vector<WireField> fields;
 };

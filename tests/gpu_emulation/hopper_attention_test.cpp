@@ -1,5 +1,5 @@
-// Attention's kernel for Hopper, its text compiled for the host (hopper_words.h): where it reads, multiplies and writes. That wgmma and the
-// copy engine do what is played here a card alone can tell.
+// Attention's kernel for Hopper, its text compiled for the host (hopper_words.h): where it reads, multiplies and writes. Only a GPU can
+// show that wgmma and TMA do what is emulated here.
 #include "hopper_words.h"
 #include "host_compiler.h"
 

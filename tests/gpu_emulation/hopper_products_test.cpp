@@ -186,7 +186,7 @@ TEST(EmulatedProducts, EndWhereEveryoneWaits) {
   EXPECT_EQ(wrong.at(0), "every thread waits for what will not come");
 }
 
-// A barrier's parity tells one phase from the next alone: a team that comes long before its tile's stages takes others for them.
+// A barrier's parity only separates one phase from the next: a team that comes long before its tile's stages takes others for them.
 TEST(EmulatedProducts, AreWrongWhereATeamDoesNotAwaitItsTurn) {
   const Convolution some = product_of(ComputeType::f16, 333, 200, 136);
   const auto wrong =

@@ -25,7 +25,7 @@ void compile(const std::string& how, const std::string& from, const std::string&
     throw Error(ErrorKind::internal, fmt::format("{}: {}", from, read_text(to + ".log").substr(0, 3000)));
 }
 
-// Of this process. Names are never used twice.
+// The files of this process. Names are never used twice.
 class Workshop {
  public:
   struct Compiled {

@@ -1,7 +1,7 @@
 // A libcuda.so.1, and a libnvrtc, whose GPU is memory of the host (cuda/fake_driver.h): for what deepgap says and does where a GPU fails.
 // Kernels compute nothing, so results are zeros. DEEPGAP_PLAYED_GPU sets it, settings apart by commas:
 //     total=BYTES, others=BYTES     of its memory, held by other processes
-//     devices=N, version=11040      what the driver tells
+//     devices=N, version=11040      what the driver reports
 //     work=MS                       what a CUDA graph takes
 //     fail=FUNCTION:RESULT[:AFTER]  the function fails, after so many calls
 //     lose=FUNCTION:RESULT[:AFTER]  ... and then every other one

@@ -22,7 +22,7 @@ using Logged = std::set<std::pair<uint64_t, uint64_t>>;  // seq_id, qsl_idx
 
 struct Traffic {
   std::vector<std::vector<uint32_t>> loaded, issued;
-  std::vector<int64_t> arrival_ns;  // of each performance query
+  std::vector<int64_t> arrival_ns;  // arrivals of each performance query, in nanoseconds
   std::vector<size_t> first_samples;
   std::vector<LoadgenMode> modes;
   std::vector<std::vector<double>> log_values;

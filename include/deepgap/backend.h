@@ -48,8 +48,8 @@ struct DeviceInfo {
   std::map<std::string, std::string> properties;
 };
 
-// Where a query's samples lie before it: in the host's memory or in the device's, and as they are or (ready) in the type and layout that
-// the first operators read. On a CPU all four are the same memory.
+// Place of a query's samples before it begins: in the host's memory or in the device's, and either as they are or (ready) in the type and
+// layout that the first operators read. On a CPU all four are the same memory.
 enum class InputPlace : uint8_t { host, device, ready, host_ready };
 inline bool is_ready(InputPlace place) { return place == InputPlace::ready || place == InputPlace::host_ready; }
 
@@ -68,8 +68,8 @@ struct EngineRequest {
   GenerateSettings generate;                   // for task generate
 };
 
-// How the ranks of one training find each other while they load: says `said`, any UTF-8 text, to all of them, waits until each has come,
-// and returns what each said, by rank. All ranks call it equally often. One that dies or refuses meanwhile ends the others' processes.
+// The ranks of one training find each other with this while they load. It sends `said`, any UTF-8 text, to all ranks, waits until each has
+// called it, and returns what each said, by rank. All ranks call it equally often. A rank that dies or refuses ends the others' processes.
 using RankExchange = std::function<std::vector<std::string>(const std::string& said)>;
 
 // A request, and what it is loaded with. The caller sees to: at least one batch size, each one that the Model's Batching takes; slots and
@@ -83,7 +83,7 @@ struct LoadOptions : EngineRequest {
   RankExchange exchange;  // for a training with several ranks; called on the thread that calls load()
 };
 
-// What values an option takes.
+// The kind of values that an option takes.
 enum class OptionKind : uint8_t { text, choice, count, number, duration };
 
 // Describes an option of a backend, so that the tool can list it, refuse an unknown name with "did you mean", and find a value that the

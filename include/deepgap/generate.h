@@ -1,4 +1,4 @@
-// What a query of task `generate` takes and gives: a prompt, and tokens one after another. Plain data.
+// Defines a query of task `generate`: a prompt goes in, tokens come out one after another. Plain data.
 //
 // A query is one prompt. Each staged sample has two tensors: `prompt`, u8 of shape [1, bytes], and `request`, i64 of shape [1, fields], in
 // the order of PromptField. The Session notes each delivery of tokens as a mark of the query (MarkId::tokens), however many there are, and
@@ -27,7 +27,7 @@ struct GenerateSettings {
 
 enum class StopReason : uint8_t { unknown, finished, limit, tool_call, filtered };
 
-// What was counted of one query. -1: nobody counted it.
+// Token counts of one query. -1: nobody counted it.
 struct TokenCounts {
   int64_t input = -1;   // tokens of the prompt, as the engine or server counts them
   int64_t output = -1;  // tokens generated, likewise

@@ -63,7 +63,7 @@ struct Graph {
   std::vector<ValueId> outputs;
 };
 
-// What can be known of a Graph without keeping it: made in a limited child, passed to supports() and kept in Records.
+// Facts about a Graph that can be kept without it: made in a limited child, passed to supports() and kept in Records.
 struct TensorInfo {
   std::string name;
   DataType type = DataType::f32;

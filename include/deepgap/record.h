@@ -51,7 +51,7 @@ struct Series {
   std::vector<double> values;
 };
 
-// How the outputs compared with the reference, over all outputs and checked samples.
+// The comparison of the outputs with the reference, over all outputs and checked samples.
 struct CheckResult {
   std::string against;  // "native fp32 reference", "onnxruntime", a folder
   int64_t samples = 0;
@@ -59,7 +59,7 @@ struct CheckResult {
   double mean_abs_error = 0;
   double sqnr_db = 0;                    // 10 log10(sum ref^2 / sum err^2); 300 when equal
   std::optional<double> top1_agreement;  // share of samples whose largest entry is the same; for [N, classes] outputs
-  std::optional<double> min_sqnr_db;     // what the precision asks for
+  std::optional<double> min_sqnr_db;     // least value that the precision requires
   bool pass = true;
 };
 
@@ -84,7 +84,7 @@ struct StoppingSettings {
   bool operator==(const StoppingSettings&) const = default;
 };
 
-// What was said of a Record after it was measured. It is kept in a Store and never travels with a worker's Record.
+// Remarks that were added to a Record after it was measured. They are kept in a Store and never travel with a worker's Record.
 struct Remarks {
   std::set<std::string> tags;   // names that it is selected by
   std::set<std::string> notes;  // a line each
@@ -127,7 +127,7 @@ struct Record {
   std::vector<Series> series;
   std::vector<Timing> timings;                // timings of the steady window, in order of completion
   int64_t timings_dropped = 0;                // beyond 10^7; 0 means all are there
-  std::map<std::string, Estimate> estimates;  // what the worker's Stopping knew: "throughput"
+  std::map<std::string, Estimate> estimates;  // estimates of the worker's Stopping: "throughput"
   Remarks remarks;
 };
 

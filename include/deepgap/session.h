@@ -118,8 +118,8 @@ class Session {
   virtual std::map<std::string, Tensor> trained_weights() { return {}; }
   virtual MemoryKinds memory_kinds() { return {}; }
 
-  // What it counted since the last call besides its queries' times, by dotted name with the unit at its end: {"connections.opened", 1}. May
-  // ask a server, so it is called when nothing is in flight, before and after a measured window.
+  // Returns what the Session counted since the last call besides its queries' times, by dotted name with the unit at its end:
+  // {"connections.opened", 1}. May ask a server, so it is called when nothing is in flight, before and after a measured window.
   virtual std::map<std::string, double> take_counts() { return {}; }
 };
 

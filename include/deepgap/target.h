@@ -25,7 +25,7 @@ struct Completed {
   uint32_t count = 0;
   Status status = Status::ok;
   std::span<const Mark> marks;  // valid during the callback
-  // Where the Target has them: outputs whose rows [row, row + count) are these samples'. Valid during the callback.
+  // Outputs whose rows [row, row + count) belong to these samples, if the Target has them. Valid during the callback.
   std::span<const TensorView> outputs;
   size_t row = 0;
   bool shed = false;  // cancelled by a Target whose queue was full

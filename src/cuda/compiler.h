@@ -10,10 +10,10 @@ namespace deepgap::cuda {
 
 struct Compiled {
   std::string cubin;
-  std::string log;  // what the compiler and the assembler said: registers, spills
+  std::string log;  // output of the compiler and the assembler: registers, spills
 };
 
-// What a kernel takes, as the assembler says it in the log; the most of any kernel in it.
+// Resources that a kernel takes, as the assembler's log states them; the largest numbers of all kernels in it.
 struct KernelResources {
   int registers = 0;
   int stack_bytes = 0, spill_bytes = 0;  // bytes of memory per thread

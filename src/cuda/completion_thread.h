@@ -46,8 +46,8 @@ class QueryEvents {
   Nanoseconds enqueued_ = 0;
 };
 
-// What a Session on a GPU has in flight. enqueue(), drain() and stop() come from the Session's one calling thread; completions from there
-// (what fails at its launch) and from the thread that this owns.
+// Holds the queries that a Session on a GPU has in flight. enqueue(), drain() and stop() come from the Session's one calling thread;
+// completions from there (if the launch fails) and from the thread that this owns.
 class CompletionThread {
  public:
   // All three outlive this.

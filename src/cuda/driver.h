@@ -134,7 +134,7 @@ void check(Result result, const std::string& doing);
 // "CUDA_ERROR_X: text".
 std::string describe(Result result);
 
-// How the library is opened; `library` empty: libcuda.so.1. Throws Error{refused} where it is not there or lacks a function.
+// Opens the library; `library` empty: libcuda.so.1. Throws Error{refused} if it is missing or lacks a function.
 Driver open_driver(const std::string& library);
 // Initialises it. Throws Error{refused} saying what is missing: a GPU, a driver that is new enough.
 void start(const Driver& opened);

@@ -22,10 +22,10 @@ namespace deepgap::cuda {
 class FakeCublasLt {
  public:
   size_t version_number = 130100;             // its version
-  int algorithms = 3;                         // that it offers
+  int algorithms = 3;                         // number of algorithms that it offers
   size_t workspace_each = 512;                // algorithm i wants i times that
   bool computes = true;                       // else results stay as they are
-  LtResult starts = 0, offers = 0, runs = 0;  // what functions come to
+  LtResult starts = 0, offers = 0, runs = 0;  // results that the functions return
   std::atomic<int> products{0}, asked{0}, opened{0}, closed{0};
 
   FakeCublasLt() { current() = this; }

@@ -22,7 +22,7 @@ class FakeCudnn {
   size_t version_number = 91900;               // its version
   size_t workspace_each = 512;                 // algorithm i wants i times that
   bool computes = true;                        // else results stay as they are
-  DnnResult starts = 0, offers = 0, runs = 0;  // what functions come to
+  DnnResult starts = 0, offers = 0, runs = 0;  // results that the functions return
   std::atomic<int> convolutions{0}, asked{0}, opened{0}, closed{0}, described{0};
 
   FakeCudnn() { current() = this; }

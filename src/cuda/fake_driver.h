@@ -34,8 +34,8 @@ class FakeDriver {
   size_t others_bytes = 0;  // bytes of the total that other processes hold
   int devices = 1;
   int version = 13000;
-  std::chrono::milliseconds work{0};  // what a CUDA graph's launch takes on the host
-  // What a kernel does, by its name; arguments as cuLaunchKernelEx has them. None: nothing.
+  std::chrono::milliseconds work{0};  // time on the host that the launch of a CUDA graph takes
+  // Work of each kernel, by its name; arguments are those of cuLaunchKernelEx. A kernel without an entry does nothing.
   std::map<std::string, std::function<void(const LaunchConfig&, void** arguments)>> kernels;
   // Called for each kernel as it runs, alone or within a CUDA graph; in a graph its arguments are not known any more (nullptr).
   std::function<void(const std::string& kernel, const LaunchConfig&, void** arguments, bool in_graph)> on_launch;
@@ -65,7 +65,7 @@ class FakeDriver {
     lost_ = 0;
   }
   int copied_together = 0;  // copies that came in calls for several
-  // What an event's time goes on by, beside the microsecond of each.
+  // Advances the time that events see, beside the microsecond of each.
   void pass_us(long us) { ticks_ += us; }
 
   // Streams come no further until they are released: their events have not passed.
@@ -119,7 +119,7 @@ class FakeDriver {
     }
     return found->second.result;
   }
-  // What a lost context had is gone with it, whatever the call says.
+  // Whatever a lost context had is gone with it, whatever the call returns.
   static bool gives_back(std::string_view symbol) {
     return symbol.find("Destroy") != symbol.npos || symbol.find("Free") != symbol.npos || symbol.find("Unload") != symbol.npos;
   }
@@ -199,7 +199,7 @@ class FakeDriver {
     return found == names.end() ? "CUDA_ERROR_SCRIPTED" : found->second;
   }
 
-  // What each function does where nothing was scripted.
+  // The table of functions that are used where nothing was scripted.
   static const Driver& normal() {
     static const Driver functions = [] {
       Driver f;

@@ -1,4 +1,4 @@
-// Where libraries of NVIDIA's may lie that come with a toolkit or with an engine's packages: the compiler, the profiler.
+// Folders in which NVIDIA's libraries may lie that come with a toolkit or with an engine's packages: the compiler, the profiler.
 #pragma once
 
 #include <filesystem>

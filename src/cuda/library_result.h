@@ -1,4 +1,4 @@
-// What a call of a library of NVIDIA's came to that was no success, as an Error.
+// Turns the failure of a call of an NVIDIA library into an Error.
 #pragma once
 
 #include <string>

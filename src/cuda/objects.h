@@ -1,5 +1,5 @@
-// What is taken from the driver and given back: a device's context, memory, streams, events, modules, CUDA graphs. Each belongs to the
-// context that was current in the thread that made it; a thread calls DeviceContext::use() before its first call.
+// Owners of what the driver hands out: a device's context, memory, streams, events, modules, CUDA graphs. Each belongs to the context that
+// was current in the thread that made it; a thread calls DeviceContext::use() before its first call.
 //
 // Giving back never throws: on a lost device there is nothing to give back.
 #pragma once
@@ -19,7 +19,7 @@ struct DeviceFacts {
   int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
   size_t memory_bytes = 0, l2_bytes = 0;
-  size_t shared_bytes = 0;  // that one block may take
+  size_t shared_bytes = 0;  // limit of one block
   int clock_khz = 0, memory_clock_khz = 0;
   int version = 0;  // the driver's CUDA: 13000
 

@@ -31,7 +31,7 @@ class RankAverages {
 
   // Begins to average these, in place, once `made` has come as far as now. Each rank calls it with as many numbers in the same order.
   void begin(std::span<const DeviceFloats> numbers, StreamHandle made);
-  // What `needs` runs from now on comes after all averages that began.
+  // Work that `needs` runs from now on comes after all averages that began.
   void finish(StreamHandle needs);
 
  private:

@@ -48,7 +48,7 @@ class GatherKernel {
 
  private:
   struct Width {
-    size_t bytes = 0;  // that a thread moves at a time
+    size_t bytes = 0;  // bytes that a thread moves at a time
     Function function = nullptr;
   };
   Module module_;
@@ -89,8 +89,8 @@ class Samples {
     Address to = 0;    // address in the slot's buffer
     size_t bytes = 0;  // bytes that this query's samples fill
   };
-  // Where is_ready(place): makes of all samples at `from`, as they were given one behind another, what queries read. nullopt: they read the
-  // same.
+  // Used if is_ready(place): turns all samples at `from`, one behind another as they were given, into what queries read. nullopt: queries
+  // read the samples as they are.
   using Prepare = std::function<std::optional<DeviceMemory>(size_t input, Address from, size_t count)>;
 
   // `engine` begins the messages, `inputs` are the names of the model's. Throws Error{refused} where samples lie on the device and nothing

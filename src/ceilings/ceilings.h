@@ -1,5 +1,5 @@
-// What a device does at most, measured: arithmetic in each precision, and bytes a second by how much memory is gone through. A layer's
-// time is compared with it (ceilings/roofline.h). A CPU's are measured here, a GPU's by ceilings/gpu_ceilings.h.
+// Measures the peaks of a device: arithmetic in each precision, and bytes a second by the size of the memory that is gone through. A
+// layer's time is compared with them (ceilings/roofline.h). A CPU is measured here, a GPU by ceilings/gpu_ceilings.h.
 //
 // These are ceilings, so the best of several samples counts, as in STREAM: a disturbance can only slow a sample down. The median shows how
 // disturbed the machine was. Run it in a process of its own, before an engine has started threads.
@@ -19,7 +19,7 @@ struct Sustained {
   double per_s = 0;                 // FLOP or bytes per second, as the ceiling counts
   double sm_hz = 0, memory_hz = 0;  // clocks; 0: not known
   double power_w = 0;               // 0: not known
-  std::string limited_by;           // what held the clocks back, as base/throttle.h words it; empty: not known
+  std::string limited_by;           // reason that held the clocks back, as base/throttle.h words it; empty: not known
 };
 
 // Multiply-adds in registers, with one kind of instruction.
@@ -51,7 +51,7 @@ struct LaunchCeiling {
   double event_s = 0;       // between two events with nothing between them
 };
 
-// What only a GPU has.
+// Ceilings that only a GPU has.
 struct GpuCeilings {
   std::string device;                                         // "NVIDIA H100 80GB HBM3"
   int architecture = 0, multiprocessors = 0;                  // compute capability times ten; 0: not known
@@ -65,9 +65,9 @@ struct Ceilings {
   int threads = 0;  // 0: of a GPU
   std::vector<ComputeCeiling> compute;
   std::vector<MemoryCeiling> memory;  // smallest footprint first; the last one is main memory's
-  double seconds = 0;                 // that measuring took
+  double seconds = 0;                 // time that the measurement took
   std::optional<GpuCeilings> gpu = {};
-  std::vector<std::string> left_out = {};  // what was measured and cannot be, in words
+  std::vector<std::string> left_out = {};  // ceilings that could not be measured, in words
 };
 
 struct CeilingsRequest {

@@ -1,5 +1,5 @@
-// What NVIDIA's data sheets say of known GPUs, dense, at the clocks of the sheet. It stands beside what was measured and never in its
-// place: most cards do not hold those clocks under load.
+// Holds what NVIDIA's data sheets say about known GPUs, dense, at the sheet's clocks. It is shown beside measured values and never replaces
+// them: most cards do not hold those clocks under load.
 #pragma once
 
 #include <map>

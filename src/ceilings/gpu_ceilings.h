@@ -1,4 +1,4 @@
-// What a GPU does at most, measured by kernels of ours that are compiled for it: arithmetic of each precision, on tensor cores where it has
+// Measures the peaks of a GPU with our own kernels, which are compiled for it: arithmetic in each precision, on tensor cores where it has
 // them; bytes a second through its own memory and its caches; launches; copies over the bus.
 //
 // Bursts of a millisecond at the clocks that the chip gives them are the ceilings. Beside them stands what it keeps up for a quarter of a

@@ -14,7 +14,7 @@ struct ComputeKernel {
   const char* name;
   bool (*available)();                 // the CPU has it and the system lets us
   void (*run)(int64_t iterations);     // on the calling thread
-  double (*flop)(int64_t iterations);  // that run() does
+  double (*flop)(int64_t iterations);  // operations that run() does
 };
 
 // Every kernel that was built, by precision.
@@ -28,7 +28,7 @@ struct MemoryKernel {
 };
 MemoryKernel memory_kernel();
 
-// Where a result goes that nobody needs: the compiler must not know.
+// Results that nobody needs go here, because the compiler must not know that.
 extern volatile float float_sink;
 extern volatile int32_t int_sink;
 

@@ -1,5 +1,5 @@
-// Which hardware counters are asked for on a chip. Names differ from chip to chip, so they are picked out of the list that CUPTI's host
-// side gives for it, which needs no GPU. Pure but for supported_metrics().
+// Selects the hardware counters for a chip. Names differ from chip to chip, so they are picked out of the list that CUPTI's host side gives
+// for it, which needs no GPU. Pure except for supported_metrics().
 #pragma once
 
 #include "kernels/cupti_api.h"

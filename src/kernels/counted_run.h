@@ -1,5 +1,5 @@
-// What hardware counters say of one unit of work (a batch) on a GPU: of the whole as it is timed, and of each of its kernels or layers, run
-// one after the other. Plain data; count_run.h takes it.
+// Counts of hardware counters for one unit of work (a batch) on a GPU: for the whole as it is timed, and for each of its kernels or layers,
+// run one after the other. Plain data; count_run.h takes it.
 #pragma once
 
 #include "kernels/ncu_csv.h"
@@ -35,9 +35,9 @@ struct CountedRun {
   bool by_kernel = false;
   std::vector<CountedPart> parts;  // in launch order; empty if they could not be distinguished
   KernelCounters whole;            // one plain run, as it is timed; no time in it
-  std::vector<KnownCount> known;   // what was counted of kernels whose counts are known
-  std::vector<std::string> notes;  // what was not counted, and why
-  int passes = 0;                  // how often the work was done for it
+  std::vector<KnownCount> known;   // counts of kernels whose right counts are known
+  std::vector<std::string> notes;  // metrics that were not counted, and why
+  int passes = 0;                  // number of times that the work was done for it
   std::string missing;             // why there is nothing; empty: there is
 
   bool has_counts() const { return missing.empty() && !whole.metrics.empty(); }

@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// How the hardware is set up to count some metrics, in how many passes over the same work.
+// Set-up of the hardware for some metrics, and the number of passes over the same work that they take.
 struct CounterSetup {
   std::vector<std::string> metrics;  // with their way of adding up: "dram__bytes_read.sum"
   std::vector<uint8_t> image;

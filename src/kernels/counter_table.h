@@ -1,5 +1,5 @@
-// Which counters show what a GPU did: a table by family of chips, whose names differ. chip_metrics.h lists what CUPTI has for a chip, for
-// chips that the table does not know and to test the table.
+// Lists the counters that show what a GPU did: a table by family of chips, whose names differ. chip_metrics.h lists what CUPTI has for a
+// chip, for chips that the table does not know and to test the table.
 #pragma once
 
 #include "kernels/chip_metrics.h"
@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// What is counted together: one configuration of the hardware, which may take several passes over the work.
+// Returns the groups that are counted together: one configuration of the hardware, which may take several passes over the work.
 //   "bytes": DRAM and second-level cache, read and written, and how busy multiprocessors and their warps were
 //   "l1": bytes that loads and stores of threads ask the first-level caches for, found there or not; shared memory and what is copied
 //         into it past the caches are not in it

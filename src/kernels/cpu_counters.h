@@ -1,6 +1,6 @@
-// What the CPU counts while something runs on the threads of this process: cycles, instructions, misses, floating-point operations by
-// width, by Linux's perf_event; and of the whole machine meanwhile the bytes of its memory and its energy. Where the kernel does not allow
-// a counter, why: never a zero in its place.
+// Counts what the CPU does while something runs on this process's threads: cycles, instructions, misses, floating-point operations by
+// width, by Linux's perf_event; and meanwhile the bytes of the whole machine's memory and its energy. If the kernel does not allow a
+// counter, the reason is recorded: never a zero in its place.
 #pragma once
 
 #include "kernels/machine_events.h"
@@ -17,7 +17,7 @@ struct CpuCounts {
   std::map<std::string, std::string> missing;  // by the same names: why there is none
 };
 
-// How a counter of a thread is opened and read; tests bring their own.
+// Functions that open and read a thread's counter; tests bring their own.
 struct CounterTable {
   // Returns a descriptor, or minus the error's number. Counts the thread's own code outside of the kernel, stopped at first.
   std::function<int(int type, unsigned long long config, int thread)> open;
@@ -28,7 +28,7 @@ struct CounterTable {
   std::function<std::vector<int>()> threads;  // ids of this process's threads
   // Like `open`, but counts everything that runs on a CPU, or on the socket that the CPU stands for.
   std::function<int(int type, unsigned long long config, int cpu)> open_machine;
-  std::vector<WidthEvent> width_events;      // that this CPU has
+  std::vector<WidthEvent> width_events;      // events that this CPU has
   std::vector<MachineEvent> machine_events;  // likewise
 };
 CounterTable perf_event_table();

@@ -1,4 +1,4 @@
-// Which family a kernel is of, by rules in a file (families.toml): a program has hundreds of kernels, a reader thinks in a dozen.
+// Assigns a kernel to a family by rules in a file (families.toml): a program has hundreds of kernels, a reader thinks in a dozen.
 #pragma once
 
 #include "kernels/trace.h"

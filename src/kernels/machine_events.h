@@ -1,5 +1,5 @@
-// What perf_event can count of a CPU beyond what every CPU has: floating-point operations by width, and outside of the cores the bytes of
-// the memory controllers and the energy (RAPL). Which there are is read from the system's own files; nothing is opened here.
+// Lists the events that perf_event can count on this CPU beyond the common ones: floating-point operations by width, and outside of the
+// cores the bytes of the memory controllers and the energy (RAPL). They are read from the system's own files; nothing is opened here.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct MachineEvent {
   std::string name;  // dram_bytes_read, dram_bytes_written, energy_package_j, energy_dram_j
   int type = 0;
   unsigned long long config = 0;
-  std::vector<int> cpus;  // that it is opened on: one a socket
+  std::vector<int> cpus;  // CPUs on which it is opened: one a socket
   double scale = 1;       // bytes or joules a count
 };
 const std::vector<std::string>& machine_event_names();

@@ -1,4 +1,4 @@
-// What Nsight Compute (ncu --csv) says of kernels, read into our own tables: for machines where only it may count.
+// Reads the output of Nsight Compute (ncu --csv) into our own tables, for machines where only it may count.
 //
 // Both of its forms: one row a metric ("Metric Name", "Metric Unit", "Metric Value"), and one row a kernel (--page raw), whose second line
 // has the units. Lines that are not of the table ("==PROF== ...", what the program printed) are passed over; numbers may have thousands
@@ -19,7 +19,7 @@ struct KernelCounters {
   std::string family;
   std::array<int, 3> grid{0, 0, 0}, block{0, 0, 0};  // 0: not reported
   int64_t stream = -1, device = -1;
-  // By ncu's name with its way of adding up ("dram__bytes_read.sum"), in bytes, seconds, counts, fractions.
+  // Values by ncu's name with its way of adding up ("dram__bytes_read.sum"), in bytes, seconds, counts, fractions.
   std::map<std::string, double> metrics;
   double traced_seconds = 0;  // duration in CUPTI's records, preferred to a counted time; 0: not traced
 };
@@ -27,7 +27,7 @@ struct KernelCounters {
 struct NcuFile {
   std::vector<KernelCounters> kernels;  // in the order in which they ran
   size_t not_available = 0;             // cells that were n/a or empty
-  std::vector<std::string> notes;       // what a reader should know
+  std::vector<std::string> notes;       // hints that a reader should know
 };
 
 // Throws Error{input} "PATH:LINE: cause" for what is no such table, or a value that is no number.
@@ -43,7 +43,7 @@ struct KernelSums {
   double seconds = 0;
   double dram_bytes = 0;
   double l2_bytes = 0;  // through the second-level cache; 0: not counted
-  double l1_bytes = 0;  // that loads and stores of threads ask the first-level caches for, without shared memory
+  double l1_bytes = 0;  // bytes that loads and stores of threads ask the first-level caches for, without shared memory
   double dram_read_bytes = 0, dram_written_bytes = 0, l2_read_bytes = 0, l2_written_bytes = 0;  // 0 where they were not counted apart
   double fp32_flop = 0;                                                                         // fadd + fmul + 2 ffma
   double half_flop = 0, double_flop = 0;

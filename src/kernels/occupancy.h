@@ -1,5 +1,5 @@
-// How many warps of a kernel a multiprocessor can hold at once, and what limits them. Pure; limits of chips are those of the CUDA C++
-// Programming Guide's table of compute capabilities.
+// Computes how many warps of a kernel a multiprocessor can hold at once, and what limits them. Pure; the limits of chips are those of the
+// CUDA C++ Programming Guide's table of compute capabilities.
 #pragma once
 
 #include "kernels/trace.h"

@@ -1,6 +1,6 @@
-// What calls of CUPTI's host side and of its range profiler take, as cupti_profiler_host.h, cupti_profiler_target.h, cupti_target.h and
+// Parameters of calls of CUPTI's host side and of its range profiler, as cupti_profiler_host.h, cupti_profiler_target.h, cupti_target.h and
 // cupti_range_profiler.h of CUDA 12.6 and later have them. Each begins with its size, up to and with its last field, so that a newer
-// library knows which fields are there. range_profiler_test.cpp and cupti_api_test.cpp hold them against the headers.
+// library knows which fields are there. range_profiler_test.cpp and cupti_api_test.cpp compare them with the headers.
 #pragma once
 
 #include <cstddef>
@@ -87,7 +87,7 @@ struct ChipName {
   size_t device = 0;
   const char* name = nullptr;  // out
 };
-// What this user may count on this device. Asked twice: for the size, and for the bytes.
+// Counters that this user may use on this device. It is asked for twice: for the size, and for the bytes.
 struct CounterAvailability {
   size_t size = 5 * sizeof(size_t);
   void* priv = nullptr;

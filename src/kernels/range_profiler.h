@@ -21,10 +21,10 @@ namespace cuda {
 class DeviceContext;
 }
 
-// What a range is: each kernel by itself, or what lies between two marks. A CUDA graph's launch is one kernel to `kernels`.
+// The extent of a range: each kernel by itself, or everything between two marks. A CUDA graph's launch is one kernel to `kernels`.
 enum class RangeOf { kernels, marks };
-// Who does the work again: the caller's function as often as passes are needed, or CUPTI kernel by kernel, which saves and restores what
-// kernels write.
+// The party that repeats the work: the caller's function as often as passes are needed, or CUPTI kernel by kernel, which saves and restores
+// what kernels write.
 enum class ReplayBy { caller, cupti };
 
 struct RangeCounts {
@@ -34,7 +34,7 @@ struct RangeCounts {
 
 struct Counted {
   std::vector<RangeCounts> ranges;  // in the order of the work
-  int passes = 0;                   // how often the caller's function ran
+  int passes = 0;                   // number of runs of the caller's function
 };
 
 class RangeProfiler {
@@ -50,7 +50,7 @@ class RangeProfiler {
   RangeProfiler& operator=(const RangeProfiler&) = delete;
 
   const std::string& chip() const { return chip_; }  // CUPTI's name of it: "GH100"
-  // What of the chip's counters this user may read, for a CounterHost.
+  // Returns the chip's counters that this user may read, for a CounterHost.
   const std::vector<uint8_t>& available() const { return available_; }
 
   // `before`: puts back what the work changes; called ahead of each pass and not counted; may be empty. Throws Error{refused} for what
@@ -65,7 +65,7 @@ class RangeProfiler {
   std::vector<uint8_t> available_;
 };
 
-// What to do about CUPTI's refusal to let this user count; empty for any other result.
+// Returns what to do if CUPTI does not allow this user to count; empty for any other result.
 std::string how_to_be_allowed(cupti::Result result);
 
 }  // namespace deepgap

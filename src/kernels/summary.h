@@ -1,4 +1,4 @@
-// What a trace comes to: time by family, how long the device was busy, what stood between kernels. Pure.
+// Summarises a trace: time by family, how long the device was busy, what stood between kernels. Pure.
 #pragma once
 
 #include "kernels/trace.h"
@@ -26,7 +26,7 @@ struct TraceSummary {
   Nanoseconds span = 0;              // from the first kernel or copy to the end of the last
   Nanoseconds kernel_ns = 0;         // sum; kernels that overlap count each
   Nanoseconds copy_ns = 0;
-  Nanoseconds busy = 0;   // in which anything ran
+  Nanoseconds busy = 0;   // time in which anything ran
   std::vector<Gap> gaps;  // longest first
   Nanoseconds gap_ns() const { return span - busy; }
 };

@@ -1,4 +1,4 @@
-// What happened on a device while it was watched: kernels, copies and the calls that ordered them. Plain data.
+// A record of what happened on a device while it was watched: kernels, copies and the calls that ordered them. Plain data.
 //
 // Times are nanoseconds since the trace began; the device's and the host's are of one clock.
 #pragma once

@@ -7,12 +7,12 @@
 
 namespace deepgap {
 
-// What a launch of it was like, without its times and its place in the trace.
+// Describes a kernel's launch, without its times and its place in the trace.
 nlohmann::json launch_json(const Kernel& kernel);
 nlohmann::json trace_to_json(const Trace& trace);
 Trace trace_from_json(const nlohmann::json& json);  // throws Error{input}
 
-// As Perfetto and chrome://tracing read it: layers, kernels by stream, copies and calls of the host as tracks of one time axis.
+// Returns the format that Perfetto and chrome://tracing read: layers, kernels by stream, copies and host calls as tracks of one time axis.
 nlohmann::json trace_events(const Trace& trace, const std::string& title);
 
 }  // namespace deepgap

@@ -22,7 +22,7 @@ class Tracer {
   Tracer& operator=(const Tracer&) = delete;
 
   void begin();
-  // What is launched from here on is of this layer, until the next one is announced or the trace ends.
+  // Launches from here on belong to this layer, until the next one is announced or the trace ends.
   void announce(const std::string& name, const std::string& op);
   // REQUIRES that the device has done what it was given: synchronise first. Families are not set.
   Trace end();

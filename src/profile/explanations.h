@@ -28,7 +28,7 @@ struct Distance {
 // Largest first, at most `most`.
 std::vector<Distance> largest_distances(const ProfileRows& rows, size_t most);
 
-// By its name a kernel that uses tensor cores; false says nothing of kernels with names of their own.
+// Returns whether a kernel uses tensor cores by its name; false says nothing about kernels with names of their own.
 bool names_tensor_cores(const std::string& kernel);
 
 }  // namespace deepgap

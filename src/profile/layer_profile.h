@@ -38,12 +38,12 @@ struct LayerProfile {
   // Work of a training step by the network's graph, not split into layers; -1: not known, or the profile has layers.
   int64_t step_flop = -1, step_bytes = -1;
   std::vector<std::string> left_over;  // nodes with multiply-accumulates that no layer names
-  // On a GPU: what it did for one batch, watched apart from the runs that are timed. Its layers are those above, in their order.
+  // On a GPU: its trace of one batch, taken apart from the timed runs. Its layers are those above, in their order.
   std::optional<Trace> trace;
   std::string trace_missing;  // why there is none
-  // On a GPU: what its counters said of one batch, or why they said nothing; none where nobody asked.
+  // On a GPU: its counts for one batch, or why there are none; empty if nobody asked.
   std::optional<CountedRun> counters;
-  // On a CPU: what it counted during one batch, apart from the runs that are timed.
+  // On a CPU: its counts for one batch, taken apart from the timed runs.
   CpuCounts cpu;
   // Times of layers are those of their kernels in the trace; otherwise the engine's own.
   bool times_of_kernels = false;

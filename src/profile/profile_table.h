@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// Whose profile it is.
+// Names the owner of a profile.
 struct ProfileOwner {
   std::string record_id, point_id, model, backend;
 };
@@ -17,7 +17,7 @@ struct ProfileOwner {
 std::string profile_table_header();
 // A line for each layer in order of execution; what is not known is empty.
 std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& stored);
-// What `deepgap profile --json` prints, with whose it is; `kept`: the profile as a Store keeps it, from which all of that follows.
+// Returns what `deepgap profile --json` prints, with the owner; `kept`: the profile as a Store keeps it, from which all of that follows.
 nlohmann::json owned_profile_json(const ProfileOwner& owner, const StoredProfile& stored);
 
 }  // namespace deepgap

@@ -27,7 +27,7 @@ struct ProfileRows {
   double between_seconds = 0;                          // whole less layers; negative where taking times costs more than what is between
   double copied_seconds = 0;                           // part of them: copies of inputs and outputs between host and device; 0: none
   std::vector<std::pair<std::string, double>> bounds;  // share of the layers' time by what bounds them, largest first
-  std::vector<std::string> notes;                      // what a reader should know before believing it
+  std::vector<std::string> notes;                      // notes that a reader should know before believing the numbers
 };
 
 // "12.3 %", as every share in a table of a profile is written: always one decimal.

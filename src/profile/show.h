@@ -1,4 +1,4 @@
-// What `deepgap profile` prints: tables for people, an object for programs.
+// Writes the output of `deepgap profile`: tables for people, an object for programs.
 #pragma once
 
 #include "profile/rows.h"
@@ -28,7 +28,7 @@ std::string profile_text(const ProfileHeader& header, const LayerProfile& profil
 nlohmann::json profile_json(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows,
                             const ShownCeilings& machine);
 
-// What the maker says of the device, beside what was measured of it; null where no sheet is known.
+// Returns the data sheet's values beside the measured ones; null if no sheet is known.
 nlohmann::json data_sheet_json(const Ceilings& ceilings);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// What a profile shows of a device's trace: families, kernels, gaps.
+// Shows a device's trace in a profile: families, kernels, gaps.
 #pragma once
 
 #include "profile/layer_profile.h"
@@ -11,7 +11,7 @@ namespace deepgap {
 
 // Empty without a trace, or one line that says why there is none. `top`: kernels that are listed, slowest first; 0: none.
 std::string trace_text(const LayerProfile& profile, size_t width, size_t top);
-// What a CPU counted during one batch, and what it could not; empty where nobody looked.
+// Describes what a CPU counted during one batch, and what it could not count; empty if nobody asked.
 std::string cpu_counters_text(const LayerProfile& profile);
 // {"families", "kernels", "copies", "busy_ms", ...}; null without a trace.
 nlohmann::json trace_summary_json(const LayerProfile& profile);

@@ -22,7 +22,7 @@ struct MemoryLevel {
   std::optional<double> of_bandwidth;  // share of the level's measured peak bandwidth
 };
 
-// What is not known is not there.
+// Values that are not known are absent.
 struct WorkRow {
   std::string name, layer;  // layer: of a kernel
   int kernels = 0;          // or layers, of a graph's count
@@ -56,7 +56,7 @@ struct WorkTable {
   std::vector<WorkRow> layers;    // only if counted: those of LayerProfile::layers, in their order; empty if they differ
 };
 
-// What the network's graph says of one batch, whoever does it; 0: it says nothing.
+// Work of one batch by the network's graph, whatever executes it; 0: the graph does not say.
 struct GraphWork {
   double flop = 0, bytes = 0;  // multiply and add are two; each value moved once
 };

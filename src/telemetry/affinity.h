@@ -1,4 +1,4 @@
-// Which CPUs this process was given, and which are being measured on.
+// Finds the CPUs that this process was given, and those that are being measured on.
 #pragma once
 
 #include <vector>

@@ -18,12 +18,12 @@ std::vector<int> allowed_cpus(const std::string& root = "/");
 // Pins the calling thread; throws Error{internal} when the kernel refuses.
 void pin_thread(const std::vector<int>& cpus);
 
-// What spoils measurements here, worst first; for `deepgap doctor` and the report.
+// Advice about what disturbs measurements on this machine, worst first; for `deepgap doctor` and the report.
 struct Advice {
   enum class Level { ok, unknown, note, warning } level = Level::ok;  // unknown: it cannot be seen
   std::string subject;                                                // governor
-  std::string finding;                                                // what is so
-  std::string remedy;                                                 // what to do; empty when ok or unknown
+  std::string finding;                                                // the state that was found
+  std::string remedy;                                                 // steps to fix it; empty when ok or unknown
 };
 // Watches the machine for a third of a second to see what others do.
 std::vector<Advice> examine_machine(const Facts& environment, const std::string& root = "/");

@@ -1,4 +1,4 @@
-// What the machine does besides this process, over a short look.
+// Measures what the machine does besides this process, for a short time.
 #pragma once
 
 #include "telemetry/system_file.h"
@@ -26,7 +26,7 @@ struct MachineLoad {
 std::optional<MachineLoad> watch_machine(const SystemRoot& root, int look_ms);
 std::optional<MachineLoad> watch_machine(const SystemRoot& root, const std::function<void()>& pause);  // another way to let time pass
 
-// What the others' share means for measurements, as `doctor` and the beginning of a run report it.
+// Advice about what the others' share means for measurements, as `doctor` and the beginning of a run report it.
 struct Advice;
 Advice neighbours_advice(const std::optional<MachineLoad>& load);
 // Names what took a tenth or more of the machine while a run lasted, with what to do: "other processes used 61 % of its CPU time, most of

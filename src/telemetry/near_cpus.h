@@ -1,5 +1,5 @@
-// Which CPUs feed a GPU: those of the socket (NUMA node) whose PCIe root it hangs on. Copies from another socket's memory cross the link
-// between sockets; affinity=near and affinity=far measure what that costs.
+// Finds the CPUs that feed a GPU: those of the socket (NUMA node) whose PCIe root it hangs on. Copies from another socket's memory cross
+// the link between sockets; affinity=near and affinity=far measure what that costs.
 #pragma once
 
 #include <deepgap/record.h>

@@ -1,5 +1,5 @@
-// Which of NVML's devices stands behind "cuda:N". NVML counts every GPU of the machine by PCI address; CUDA counts those that
-// CUDA_VISIBLE_DEVICES leaves, in its order.
+// Finds the NVML device behind "cuda:N". NVML counts every GPU of the machine by PCI address; CUDA counts those that CUDA_VISIBLE_DEVICES
+// leaves, in its order.
 #pragma once
 
 #include "telemetry/nvml_api.h"
@@ -20,7 +20,7 @@ struct VisibleGpus {
   std::string note;    // why the order may be another one
 };
 
-// What the CUDA runtime takes from the environment; nullopt: the variable is not set.
+// The variables that the CUDA runtime reads; nullopt: the variable is not set.
 struct CudaEnvironment {
   std::optional<std::string> visible_devices, device_order;
 };

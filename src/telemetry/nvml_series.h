@@ -1,4 +1,4 @@
-// What the probe `nvml` reads of a GPU: one row a series. docs/reference/environment.md has the same table for readers.
+// The series that the probe `nvml` reads from a GPU: one row each. docs/reference/environment.md has the same table for readers.
 #pragma once
 
 #include "telemetry/nvml_api.h"

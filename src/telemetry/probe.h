@@ -40,7 +40,7 @@ class Probe {
   virtual const std::vector<Series>& series() const = 0;
   // Series that this machine does not offer, or no longer does, with the reason.
   virtual std::map<std::string, std::string> missing() const { return {}; }
-  // What it knows of the machine and does not change, for the Record's environment: "gpu.cuda0.name".
+  // Returns unchanging facts about the machine that the probe knows, for the Record's environment: "gpu.cuda0.name".
   virtual Facts environment() const { return {}; }
 };
 

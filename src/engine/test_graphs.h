@@ -1,4 +1,4 @@
-// Where the engine's tests look for it; the passes' tests share it.
+// The engine's tests look for it here; the passes' tests share it.
 #pragma once
 
 #include "engine/passes/test_graphs.h"

@@ -20,17 +20,17 @@ struct AttentionOperand {
   int64_t depth, depth_step;
 };
 
-// What is kept for each query while keys are taken in.
+// State of each query while keys are taken in.
 struct RunningSoftmax {
   float largest[most_attention_lanes], sum[most_attention_lanes];
-  float factor[most_attention_lanes];  // by which everything before has to be multiplied
+  float factor[most_attention_lanes];  // factor by which everything before has to be multiplied
 };
 
 // Objects keep nothing between calls: any number of threads.
 class AttentionProducts {
  public:
   virtual ~AttentionProducts() = default;
-  virtual DataType factors() const = 0;  // what is multiplied: float32 or bfloat16
+  virtual DataType factors() const = 0;  // type of what is multiplied: float32 or bfloat16
   virtual int64_t rows() const = 0;
   virtual int64_t lanes() const = 0;                    // most_attention_lanes at most
   virtual size_t left_bytes(int64_t depth) const = 0;   // for a packed operand of rows() lines; a multiple of 64

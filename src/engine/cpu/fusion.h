@@ -1,4 +1,4 @@
-// What the CPU engine computes in one step: as primitives of oneDNN with what follows, as kernels of its own, or by the evaluator.
+// Chooses what the CPU engine computes in one step: primitives of oneDNN with what follows, kernels of its own, or the evaluator.
 #pragma once
 
 #include "engine/passes/fusion_rules.h"

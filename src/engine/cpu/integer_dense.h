@@ -34,7 +34,7 @@ struct IntegerLayer {
 // Whether 32 bits hold every sum that these weights [outputs][depth][height][width] can lead to. Beyond, with a bit to spare for `margin`.
 bool sums_fit(const IntegerLayer& layer, const Tensor& weights, int64_t margin = 1);
 
-// How a layer is cut, the same for packing and running.
+// Cuts a layer into parts, in the same way for packing and running.
 class IntegerDense {
  public:
   IntegerDense(IntegerLayer layer, int threads);

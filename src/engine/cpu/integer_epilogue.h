@@ -40,8 +40,8 @@ class IntegerEpilogue {
              std::byte* target) const;
 
  private:
-  // What most layers are: rounded or not, a residual of integers or none, bounds, and integers as the result. Counted in quanta of the
-  // result, or at first in steps of the rounding.
+  // The form of most layers: rounded or not, a residual of integers or none, bounds, and integers as the result. Numbers are in quanta of
+  // the result, or at first in steps of the rounding.
   struct Quick {
     bool rounds = false, adds = false;
     DataType residual = DataType::u8;

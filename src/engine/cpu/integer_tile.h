@@ -20,7 +20,7 @@ struct IntegerTile {
   const int16_t* weights;                  // [runs][pairs][integer_tile_columns][2], 32-byte aligned
   const int64_t* run_offsets;              // where each run of inputs begins, in bytes after the row's address
   int64_t runs, pairs;                     // both at least 1; pairs: of each run
-  const int32_t* start;                    // what the products are added to, [rows][integer_tile_columns]; may be `sums`
+  const int32_t* start;                    // numbers to which the products are added, [rows][integer_tile_columns]; may be `sums`
   int32_t* sums;
 };
 

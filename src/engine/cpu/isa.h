@@ -1,4 +1,4 @@
-// Which instructions oneDNN may use. It looks once, before its first primitive, and for the whole process.
+// Limits the instructions that oneDNN may use. oneDNN looks once, before its first primitive, and for the whole process.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace deepgap {
 
-// What `isa=` can be: auto, and from least to most avx2, avx512, avx512_vnni, avx512_bf16, amx. Each includes those before it.
+// Returns the values of `isa=`: auto, and from least to most avx2, avx512, avx512_vnni, avx512_bf16, amx. Each includes those before it.
 std::vector<std::string> isa_names();
-// Those of this CPU, without auto. amx is not among them where its tiles are hidden.
+// Returns those of this CPU, without auto. amx is not among them if its tiles are hidden.
 std::vector<std::string> available_isas();
 // Why not; empty when it can be had.
 std::string isa_refusal(const std::string& name);

@@ -40,7 +40,7 @@ class Lowering {
   dnnl::memory::desc plain(ValueId id, dnnl::memory::data_type type) const;
   // Returns the type in which heavy operators compute numbers.
   dnnl::memory::data_type number_type() const;
-  // What the elements of `id` are kept in by the operator that makes it.
+  // Returns the type in which the operator that makes `id` keeps its elements.
   dnnl::memory::data_type stored_type(ValueId id) const;
   // Whether convolutions or pools of integers read it.
   bool feeds_windows(ValueId id) const;
@@ -86,7 +86,7 @@ class Lowering {
   Tensor dequantized(const Node& node);
   void count(const Operation& operation, const std::string& precision);
   void find_float_readers();
-  bool dies_here(BufferId buffer) const;  // nobody needs its content after the current node
+  bool dies_here(BufferId buffer) const;  // true if nobody needs its content after the current node
   void lower_node(const Node& node);
   bool makes_what_is_read(const Node& node) const;
   void finish_outputs();

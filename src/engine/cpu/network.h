@@ -32,8 +32,8 @@ struct NetworkOptions {
   Sharing sharing = Sharing::automatic;
 };
 
-// What Networks of one Graph share: what was made of the Graph, and the weights in the layouts of their primitives. Needed while Networks
-// are made, not while they run. One thread.
+// Shared by Networks of one Graph: what was made of the Graph, and the weights in the layouts of their primitives. Needed while Networks
+// are made, not while they run. Used by one thread.
 class NetworkSource {
  public:
   explicit NetworkSource(const Graph& graph, Integers integers = Integers::as_operators);
@@ -86,7 +86,7 @@ class Network {
 
  private:
   Network(NetworkSource&& source, const NetworkOptions& options) : Network(source, options) {}
-  // What one thread of several that share samples has: it never meets the others' memory.
+  // State of one of several threads that share samples: it never meets the others' memory.
   struct Lane {
     Arena arena;
     dnnl::stream stream;

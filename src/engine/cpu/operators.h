@@ -30,14 +30,14 @@ bool lower_split(Lowering& lowering, const Operation& operation);          // Sp
 bool lower_transpose(Lowering& lowering, const Operation& operation);      // Transpose
 bool lower_quantize(Lowering& lowering, const Operation& operation);       // QuantizeLinear, also of integers
 bool lower_dequantize(Lowering& lowering, const Operation& operation);     // DequantizeLinear
-// By our own kernels, where the CPU's products of 8 bits saturate; tried before oneDNN.
+// These use our own kernels, where the CPU's products of 8 bits saturate; they are tried before oneDNN.
 bool lower_integer_convolution(Lowering& lowering, const Operation& operation);                       // Conv
 bool lower_integer_product(Lowering& lowering, const Operation& operation, bool transposes_weights);  // Gemm, MatMul
-// Fused with DequantizeLinear and QuantizeLinear: on integers.
+// These are fused with DequantizeLinear and QuantizeLinear and work on integers.
 bool lower_integer_sum(Lowering& lowering, const Operation& operation);   // Add
 bool lower_integer_pool(Lowering& lowering, const Operation& operation);  // MaxPool, AveragePool, GlobalAveragePool
 
-// By name; false for an operator that is not in the list, too.
+// Chooses by the operator's name; returns false for an operator that is not in the list, too.
 bool lower_fast(Lowering& lowering, const Operation& operation);
 // Whether it reads numbers as float32 whatever the others are kept in: softmax, and what only the evaluator has.
 bool computes_in_f32(const Node& node);
@@ -54,8 +54,8 @@ struct Posts {
   dnnl::primitive_attr attributes;
   std::vector<StepArgument> arguments;
   ValueId in_place = no_value;
-  // What 1 stands for between the sum of products and the result, where integers are computed: the step of a rounding inside, so that it
-  // needs no scaling before and after.
+  // The number that 1 stands for between the sum of products and the result, if integers are computed: the step of a rounding inside, so
+  // that it needs no scaling before and after.
   float unit = 1;
 };
 // A convolution's or product's types. Integers by the operation's quantization, other numbers as Lowering keeps them.
@@ -63,8 +63,8 @@ struct ElementTypes {
   dnnl::memory::data_type source, weights, target;
 };
 ElementTypes types_of(const Lowering& lowering, const Operation& operation);
-// What turns integers into numbers and back: scales and zero points of source, weights (`channel_mask`: the bits of their channel axes)
-// and result, as attributes and arguments.
+// Adds what turns integers into numbers and back: scales and zero points of source, weights (`channel_mask`: the bits of their channel
+// axes) and result, as attributes and arguments.
 void add_scales(Lowering& lowering, const Operation& operation, int channel_mask, Posts& posts);
 // False where this CPU's products of integers may be wrong: saturation.h. `channel_axis`: of the weights, along the output channels.
 bool is_exact(const Lowering& lowering, const Operation& operation, size_t channel_axis);

@@ -3,7 +3,7 @@
 
 namespace deepgap {
 
-// What the threads do at a time: all of them one layer, or each some samples of the batch through all layers. Then no thread waits for
+// Either all threads share one layer at a time, or each takes some samples of the batch through all layers. Then no thread waits for
 // another before the batch ends, its activations stay in its own cache, and one whose CPU another program takes does fewer samples.
 enum class Sharing { automatic, layers, samples };
 

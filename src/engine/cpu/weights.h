@@ -20,9 +20,9 @@ class WeightStore {
 
   // The bytes of `tensor`, seen as `given`, in the layout `wanted`: the tensor's own where nothing changes, else a reordered copy.
   std::shared_ptr<const std::byte> get(const Tensor& tensor, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
-  // What `make` makes of `tensor` and `settings`, kept for every plan, so that its address stays its own.
+  // Returns what `make` makes of `tensor` and `settings`. It is kept for every plan, so that its address stays its own.
   Tensor derived(const Tensor& tensor, const Tensor& settings, const std::function<Tensor()>& make);
-  // What `make` makes of `tensor` in the `layout` of one of our kernels, likewise.
+  // Returns what `make` makes of `tensor` in the `layout` of one of our kernels, and keeps it likewise.
   Tensor packed(const Tensor& tensor, const std::string& layout, const std::function<Tensor()>& make);
   size_t copied_bytes() const { return copied_bytes_; }
 

@@ -22,13 +22,13 @@ struct Chain {
   std::vector<Link> links;            // two or three, in order
   std::optional<Convolution> branch;  // 1x1: makes the residual, which nothing else reads
 
-  // What a link is to the kernel. The wide one may have a residual.
+  // Roles of the links in the kernel. The wide one may have a residual.
   const Link* head() const;
   const Link& wide() const;
   const Link* tail() const;
   const Convolution& adding() const;                 // the one with a residual; the wide one where there is none
   std::vector<const Convolution*> problems() const;  // links in order, then the branch
-  // As of Convolution.
+  // As in Convolution.
   std::string key() const;
   std::string key_before_batch() const;
   std::string key_behind_batch() const;
@@ -47,7 +47,7 @@ struct ChainTile {
   int source_stages = 2, added_stages = 4;
 };
 
-// What one block of an inverted residual makes: h x w pixels, of which a thread convolves patches; `chunk` wide channels at a time.
+// The work of one block of an inverted residual: h x w pixels, of which a thread convolves patches; `chunk` wide channels at a time.
 struct InvertedTile {
   int h = 8, w = 8, patch_h = 2, patch_w = 4;
   int chunk = 32;  // a multiple of 16
@@ -69,7 +69,7 @@ struct ChainVariant {
 std::vector<ChainVariant> chain_variants(const Chain& chain, const Chip& chip);
 ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& chip);
 
-// What a chain becomes under a tile: where things lie in shared memory, in bytes.
+// The plan for a chain under a tile: where things lie in shared memory, in bytes.
 struct ChainPlan {
   ChainTile tile;
   bool plain = true;  // a tile is 64 pixels in a row; else rows of a padded picture

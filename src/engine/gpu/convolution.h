@@ -21,8 +21,8 @@
 
 namespace deepgap::gpu {
 
-// What is multiplied; sums are float32, of integers int32. f32: true float32 (FFMA); tf32: float32 in memory, rounded to TF32 by the
-// tensor core's rules; f8: E4M3 (float8.h), from sm_89 on.
+// The type of what is multiplied; sums are float32, for integers int32. f32: true float32 (FFMA); tf32: float32 in memory, rounded to TF32
+// by the tensor core's rules; f8: E4M3 (float8.h), from sm_89 on.
 enum class ComputeType : uint8_t { f32, tf32, f16, bf16, i8, f8 };
 
 // One operation on a result v (float), after v = sum * scale[channel] + bias[channel] (scale: with integers and FP8 alone).
@@ -101,7 +101,7 @@ struct ConvolutionVariant {
   size_t workspace_bytes = 0;
   std::vector<std::byte> (*pack)(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) = nullptr;
   size_t packed_bytes = 0;
-  // What stands at role_scale_bias where it is not what that says; nullptr: it is.
+  // Makes the content at role_scale_bias if it is not `scale_bias` itself; nullptr: it is.
   std::vector<std::byte> (*pack_scale_bias)(const Convolution& problem, const std::vector<float>& scale_bias) = nullptr;
   std::array<int, 10> tile{};  // the family's own numbers
 

@@ -1,4 +1,4 @@
-// How a value lies in the device's memory: in which type, in which order of its axes, with how much padding.
+// The form of a value in the device's memory: its type, the order of its axes, its padding.
 //
 // Plain: row-major. Channels last: axis 1 innermost, the others in order. The innermost axis takes `pitch` elements, at least its size;
 // what is past the size is padding, which every kernel that writes the value fills with finite numbers.
@@ -20,7 +20,7 @@ struct Form {
   int64_t pitch = 1;
 };
 
-inline constexpr int64_t vector_bytes = 16;  // what a thread reads at once
+inline constexpr int64_t vector_bytes = 16;  // bytes that a thread reads at once
 
 Element element_of(DataType type);
 bool is_half(Element element);  // float16 or bfloat16
@@ -30,9 +30,9 @@ void put_number(std::vector<std::byte>& bytes, size_t position, Element element,
 Form plain_form(Element element, const Shape& shape);
 // The pitch is such that a pixel is a multiple of vector_bytes.
 Form channels_last_form(Element element, const Shape& shape);
-// As plain_form, with rows that are multiples of vector_bytes.
+// Like plain_form, with rows that are multiples of vector_bytes.
 Form rows_form(Element element, const Shape& shape);
-// The same order and no padding beyond what the element's vectors need.
+// Keeps the order, without padding beyond what the element's vectors need.
 Form retyped(const Form& form, Element element, const Shape& shape);
 
 size_t innermost(const Shape& shape, const Form& form);                 // the axis; 0 for a scalar

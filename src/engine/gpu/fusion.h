@@ -1,4 +1,4 @@
-// What the GPU engine computes in one step.
+// Chooses what the GPU engine computes in one step.
 #pragma once
 
 #include "engine/gpu/form.h"

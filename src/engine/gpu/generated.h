@@ -13,7 +13,7 @@
 
 namespace deepgap::gpu {
 
-// What a kernel computes with: numbers in float, integers in long long, doubles in double, truth values in bool.
+// The types a kernel computes with: numbers in float, integers in long long, doubles in double, truth values in bool.
 enum class Kind { number, integer, real, truth };
 Kind kind_of(Element element);
 std::string c_type(Element element);  // as it is stored: "unsigned short" for 16-bit floats

@@ -26,7 +26,7 @@ bool takes_columns(ComputeType compute, int columns);
 // Products across a tile's columns, each so narrow that its sums fit the registers with which a kernel begins.
 int products_of(ComputeType compute, int columns, int registers);
 
-// Where byte `offset` of rows of `row_bytes` (32, 64, 128), that begin at a multiple of 8 rows, lies as copy engine and wgmma permute it.
+// Returns where TMA and wgmma put byte `offset` of rows of `row_bytes` (32, 64, 128) that begin at a multiple of 8 rows.
 size_t permuted(size_t offset, int row_bytes);
 
 }  // namespace deepgap::gpu

@@ -1,6 +1,6 @@
-// How an integer comes out of sums where nothing lies between but a rounding to another integer, an addition and a clamp: values are
-// scaled to 0 .. 1, so that a multiply-add saturates for nothing, and come to whole numbers by the multiply-add that rounds. All families
-// use the same arithmetic, so that which of them computed a result cannot be seen in it.
+// Makes an integer from sums if nothing lies between but a rounding to another integer, an addition and a clamp: values are scaled to 0 ..
+// 1, so that a multiply-add saturates for nothing, and become whole numbers by the multiply-add that rounds. All families use the same
+// arithmetic, so that a result does not depend on which of them computed it.
 #pragma once
 
 #include "engine/gpu/convolution.h"

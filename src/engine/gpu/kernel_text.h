@@ -1,5 +1,5 @@
-// What every hand-written kernel's text begins with: device functions for conversions, memory and tensor cores (PTX, as nothing can be
-// included), and an Epilogue as functions. And how weights are rounded on their way to the device.
+// The text with which every hand-written kernel begins: device functions for conversions, memory and tensor cores (PTX, as nothing can be
+// included), and an Epilogue as functions. Weights are rounded here, too, on their way to the device.
 #pragma once
 
 #include "engine/gpu/convolution.h"

@@ -32,7 +32,7 @@ class Kernels {
   void keep_only(std::span<const Launch* const> launches);
 
   int compiled() const { return compiled_; }                  // by the compiler, not from the folder
-  Nanoseconds compiling_ns() const { return compiling_ns_; }  // that callers waited for, reading the folder included
+  Nanoseconds compiling_ns() const { return compiling_ns_; }  // time that callers waited, including reading the folder
 
  private:
   struct Made {

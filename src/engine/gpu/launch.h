@@ -14,14 +14,14 @@
 
 namespace deepgap::gpu {
 
-// What elements are stored as.
+// The stored type of elements.
 enum class Element : uint8_t { f32, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, f64, boolean, e4m3 };
 size_t byte_size(Element element);
 
 struct Chip {
   int architecture = 90;  // compute capability times ten
   int multiprocessors = 132;
-  size_t shared_bytes = 227 << 10;  // that one block may take
+  size_t shared_bytes = 227 << 10;  // limit of one block
   // "sm_90a": with the instructions of this chip alone.
   std::string target() const;
 };
@@ -40,7 +40,7 @@ struct TensorMapArgument {
   int swizzle_bytes = 0;             // 0, 32, 64, 128
   int64_t offset_bytes = 0;          // offset of the first element in the buffer
 };
-// As TensorMapArgument in the form for convolutions (cuTensorMapEncodeIm2col); `lower`, `upper`: the corners of the pixel box.
+// Like TensorMapArgument, for convolutions (cuTensorMapEncodeIm2col); `lower`, `upper`: the corners of the pixel box.
 struct Im2colMapArgument {
   int role = 0;
   Element element = Element::i8;

@@ -1,11 +1,11 @@
-// What NVIDIA's libraries do of a problem, as variants that the tuner measures beside those of the families: products with constant
-// weights by cuBLASLt (cuda/lt_product.h), convolutions and products by cuDNN (cuda/dnn_convolution.h).
+// Offers NVIDIA's libraries as variants of a problem that the tuner measures beside those of the families: products with constant weights
+// by cuBLASLt (cuda/lt_product.h), convolutions and products by cuDNN (cuda/dnn_convolution.h).
 //
-// Where a library's epilogue means the same as ours (a bias, then a residual of the result's type, then a ReLU), it does all of it; the
-// bias is then rounded to the result's type, and what cuBLASLt's ReLU makes of NaN it does not say. All else is ended by a kernel of ours
-// that reads the library's sums: GELU, which cuBLASLt has in its tanh form alone, other activations, scales by channel, integers, TF32's
-// rounded results. One way for all of them, with our epilogue's own text, so that what it computes is the same as everywhere; where moving
-// the sums costs too much, the tuner finds out. cuDNN makes no sums of float32 out of 16 bits: other epilogues of these it is not offered.
+// If a library's epilogue means the same as ours (a bias, then a residual of the result's type, then a ReLU), it does all of it; the bias
+// is then rounded to the result's type, and cuBLASLt does not say what its ReLU makes of NaN. All else is ended by a kernel of ours that
+// reads the library's sums: GELU, which cuBLASLt has in its tanh form alone, other activations, scales by channel, integers, TF32's rounded
+// results. One way serves all of them, with our epilogue's own text, so that it computes the same as everywhere; if moving the sums costs
+// too much, the tuner finds out. cuDNN makes no float32 sums out of 16 bits: it is not offered other epilogues of these.
 #pragma once
 
 #include "engine/gpu/convolution.h"

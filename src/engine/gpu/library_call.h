@@ -9,7 +9,7 @@
 
 namespace deepgap::gpu {
 
-// Where the buffer of a role lies.
+// Returns the address of the buffer of a role.
 using AddressOf = std::function<cuda::Address(int role)>;
 
 class LibraryCall {
@@ -18,7 +18,7 @@ class LibraryCall {
   // Queues the work on a stream, which may be one that is being recorded; from any thread, the context current. Throws Error{internal},
   // Error{out_of_memory}, Error{device_lost}, as a launch does.
   using Run = std::function<void(cuda::StreamHandle stream)>;
-  // What it returns holds all that it needs but the context.
+  // The function that it returns holds all that it needs except the context.
   virtual Run bind(const AddressOf& address) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// How a library's sums come to be a problem's result: by the library's own epilogue where that means the same, else by a kernel of ours.
+// Turns a library's sums into a problem's result: by the library's own epilogue if that means the same, else by a kernel of ours.
 #pragma once
 
 #include "engine/gpu/convolution.h"
@@ -14,8 +14,8 @@ inline int64_t pixels_of(const Convolution& problem) { return problem.batch * pr
 bool is_library_epilogue(const Convolution& problem);
 bool ends_in_relu(const Epilogue& epilogue);
 
-// Where the library's sums lie, or what it ended: sums are as large as results of four bytes, which are ended where they lie. Of the
-// workspace they take the first `bytes`.
+// Place of the library's sums, or of what it ended: sums are as large as results of four bytes, which are ended in place. In the workspace
+// they take the first `bytes`.
 struct SumsPlace {
   int role = role_target;
   size_t bytes = 0;

@@ -23,9 +23,9 @@ struct GpuNumbers {
   bool products_in_float8 = false;         // those of float8.h; the chip has it
 };
 
-// Which kernel, where a chip has several for the same.
+// Chooses a kernel if a chip has several for the same work.
 struct KernelChoices {
-  bool hopper_attention = true;  // that of sm_90a, where heads are such that it is for them
+  bool hopper_attention = true;  // uses the kernel for sm_90a, for the heads that suit it
 };
 
 // A value as a kernel meets it.
@@ -59,10 +59,10 @@ class Lowering {
   const Shape& shape(ValueId id) const { return shapes_.at(static_cast<size_t>(id)); }
   DataType type(ValueId id) const { return graph_.values[static_cast<size_t>(id)].type; }
   const Tensor* constant(ValueId id) const;
-  // What the value is kept in by the operator that makes it.
+  // Returns the type in which the operator that makes the value keeps it.
   Element stored(ValueId id) const;
 
-  // As it was made; a constant plainly, in its own type.
+  // Returns the value as it was made; a constant plainly, in its own type.
   Operand native(ValueId id);
   // The same, but a constant of float32 in the type that numbers are stored in, where that has 16 bits.
   Operand as_stored(ValueId id, Element element);
@@ -73,7 +73,7 @@ class Lowering {
   BufferId constant_bytes(std::vector<std::byte> bytes);
   // `id` is the bytes of `of`, under its own shape and in `form`.
   void alias(ValueId id, const Operand& of, const Form& form);
-  // Where `id` also lies, for who can read it there; its own copy is made all the same, and dropped where nobody reads that.
+  // Notes where `id` also lies, for readers that can use it; its own copy is made all the same, and dropped if nobody reads that.
   void note_part(ValueId id, const Part& part) { parts_[id] = part; }
   const Part* part(ValueId id) const;
   // A value that is none of the Graph's, such as what lies between a product and what follows it.

@@ -1,5 +1,5 @@
-// Which values products with constant factors multiply. TF32's tensor cores cut off what does not fit: with all errors of one sign, deep
-// networks lose what a step of rounding to the nearest keeps, so whoever makes such a value rounds it.
+// Finds the values that products with constant factors multiply. TF32's tensor cores cut off what does not fit: with all errors of one
+// sign, deep networks lose what a step of rounding to the nearest keeps, so whoever makes such a value rounds it.
 #pragma once
 
 #include <deepgap/graph.h>

@@ -30,9 +30,9 @@ struct NetworkOptions {
   bool libraries = false;  // the tuner measures what NVIDIA's libraries do, too, where they are found
   KernelChoices choices;
   std::string cache_folder;      // empty: nothing is kept
-  int threads = 1;               // that compile
+  int threads = 1;               // threads that compile
   bool inputs_ready = false;     // the caller brings inputs as the first operators read them: Program::preparations
-  const Clock* clock = nullptr;  // by which the parts of making it are timed; outlives the Network. nullptr: they are not
+  const Clock* clock = nullptr;  // times the parts of making it; outlives the Network. nullptr: they are not timed
 };
 
 // Returns those of many batch sizes that programs are made for: a smaller query goes through the next larger one, which is at most half as
@@ -67,8 +67,8 @@ class Network {
   size_t arena_bytes() const;  // bytes for the largest program
   size_t weight_bytes() const { return weight_bytes_; }
   PrecisionShares precision_shares() const;
-  // How long each part of making it took: "lower", "kernels" (compiling, or reading what was compiled before), "tune", "pack" (weights in
-  // the order that kernels read them), "upload".
+  // Returns the duration of each part of making it: "lower", "kernels" (compiling, or reading what was compiled before), "tune", "pack"
+  // (weights in the order that kernels read them), "upload".
   const LoadParts& load_parts() const { return load_parts_; }
 
  private:

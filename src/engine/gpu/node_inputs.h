@@ -1,4 +1,4 @@
-// What a node says by attributes of older opsets or by constant inputs of newer ones.
+// Reads settings of a node that older opsets keep as attributes and newer ones as constant inputs.
 #pragma once
 
 #include "engine/gpu/lowering.h"
@@ -10,7 +10,7 @@
 
 namespace deepgap::gpu {
 
-// As `Call` of the evaluator is read (model/reduced_axes.h).
+// Reads a node as the evaluator's `Call` does (model/reduced_axes.h).
 class NodeInputs {
  public:
   NodeInputs(const Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}

@@ -37,7 +37,7 @@ bool lower_recurrent(Lowering& lowering, const Operation& operation);  // LSTM, 
 bool lower_grid_sample(Lowering& lowering, const Operation& operation);
 bool lower_dynamic_quantize(Lowering& lowering, const Operation& operation);
 bool lower_integer_product(Lowering& lowering, const Operation& operation);  // MatMulInteger, ConvInteger
-// What is around a NonMaxSuppression and as large as the data asks for (join_sized_by_data), with results of known sizes.
+// A region is what surrounds a NonMaxSuppression and is as large as the data asks for (join_sized_by_data), with results of known sizes.
 bool is_region(const Node& node);
 bool lower_region(Lowering& lowering, const Operation& operation);
 bool lower_rotary_embedding(Lowering& lowering, const Operation& operation);
@@ -59,13 +59,13 @@ bool lower_lrn(Lowering& lowering, const Operation& operation);
 bool lower_scatter_elements(Lowering& lowering, const Operation& operation);  // also Scatter
 bool lower_scatter_nd(Lowering& lowering, const Operation& operation);
 
-// By name; false for an operator that is not in the list, too.
+// Chooses by the operator's name; returns false for an operator that is not in the list, too.
 bool lower_operation(Lowering& lowering, const Operation& operation);
 bool runs_on_gpu(std::string_view op, std::string_view domain);
 std::vector<std::string> gpu_operators();  // sorted
 
-// What follows an operator's result `value`, whose numbers lie in memory: the operation's posts from `first` on and its quantization, in
-// one kernel. The result is the operation's output.
+// Lowers what follows an operator's result `value`, whose numbers lie in memory: the operation's posts from `first` on and its
+// quantization, in one kernel. The result is the operation's output.
 void lower_posts(Lowering& lowering, const Operation& operation, ValueId value, size_t first);
 
 // The posts as an epilogue: those from the first one that cannot be in it are left to lower_posts. `form`: of the result.

@@ -103,7 +103,7 @@ inline Tensor tensor_of(const Convolution& p, const Played& played) {
   return weights;
 }
 
-// What the first launch, which calls a library that is played, leaves in the buffer of role `result`.
+// Returns what the first launch, which calls a fake library, leaves in the buffer of role `result`.
 inline std::vector<std::byte> first_launch(const Convolution& p, const ConvolutionVariant& variant, const Played& played, int result,
                                            size_t result_bytes) {
   const auto filled = [](const std::vector<std::byte>& bytes) {

@@ -13,7 +13,7 @@ namespace deepgap::gpu {
 struct PointwiseKernel {
   Operand out;
   std::vector<Operand> in;
-  std::vector<Kind> kinds;  // that a0, a1, ... are wanted in
+  std::vector<Kind> kinds;  // types in which a0, a1, ... are wanted
   Kind kind = Kind::number;
   std::string body;  // sets r from a0, a1, ...
 };

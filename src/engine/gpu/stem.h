@@ -1,4 +1,4 @@
-// What the kernels for a network's first convolution share (stem.cpp, pooled_stem.cpp): they take few channels, stored as four.
+// Shared by the kernels for a network's first convolution (stem.cpp, pooled_stem.cpp): they take few channels, stored as four.
 #pragma once
 
 #include "engine/gpu/convolution.h"

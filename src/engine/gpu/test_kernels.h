@@ -57,7 +57,7 @@ inline Convolution test_convolution(ComputeType compute, const TestShape& shape)
   return problem;
 }
 
-// That each kernel compiles and keeps its variables in registers: every third of all that are asked for, all with DEEPGAP_LONG_TESTS.
+// Checks that kernels compile and keep their variables in registers: every third of all that are asked for, all with DEEPGAP_LONG_TESTS.
 inline void expect_compiled(const std::vector<ConvolutionVariant>& variants, const Chip& chip) {
   static const size_t step = std::getenv("DEEPGAP_LONG_TESTS") == nullptr ? 3 : 1;
   static size_t asked = 0;

@@ -1,4 +1,4 @@
-// How the sums of wgmma become what is stored, as text (kernels/tile_epilogue.cuh), and the tiles of teams (kernels/tile_rows.cuh).
+// The text that turns the sums of wgmma into what is stored (kernels/tile_epilogue.cuh), and the tiles of teams (kernels/tile_rows.cuh).
 #pragma once
 
 #include "engine/gpu/convolution.h"
@@ -12,7 +12,7 @@ namespace deepgap::gpu {
 // Table and end_run.
 std::string tile_epilogue_text();
 
-// What every tile of warpgroups that multiply ("teams") beside one that copies is.
+// Common to every tile of warpgroups that multiply ("teams") beside one that copies.
 struct TeamTile {
   int teams = 1;         // warpgroups that multiply
   int row_blocks = 1;    // blocks of 64 rows that one team has
@@ -21,7 +21,7 @@ struct TeamTile {
   int blocks = 1;        // on one multiprocessor at once
   bool turns = false;    // each team has tiles of its own, and ends one while another team multiplies
 
-  // As few as wanted where the sums take nearly all.
+  // Returns as few as wanted if the sums take nearly all.
   int producer_registers() const { return row_blocks * columns > 256 ? 24 : 32; }
   int tile_teams() const { return turns ? 1 : teams; }
   int threads() const { return 128 * (teams + 1); }

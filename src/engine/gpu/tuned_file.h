@@ -1,4 +1,4 @@
-// What the tuner found to be the quickest, kept between processes.
+// Keeps the tuned configurations between processes.
 #pragma once
 
 #include "engine/gpu/launch.h"
@@ -13,7 +13,7 @@ namespace deepgap::gpu {
 // Returns the tuned configurations that are bundled for chips like this one (same architecture, as many multiprocessors), then those for
 // the device of the driver's name: of two lines for one key the last one counts. Empty if there are neither.
 std::string shipped_winners(std::string_view device, const Chip& chip);
-// The line behind the first of winners that are brought along: what they were found on.
+// Returns the line behind the first of a bundled file: what its configurations were measured on.
 std::string chip_line(const Chip& chip);
 std::string tuned_file_name(std::string_view device);  // letters, digits and dashes
 
@@ -30,7 +30,7 @@ class TunedFile {
   const std::string* find_nearest(const std::string& before, int64_t number, const std::string& behind) const;
   void add(const std::string& key, const std::string& variant, long long nanoseconds);
   bool empty() const { return known_.empty(); }
-  void save();  // what was added; where that fails it is measured again next time
+  void save();  // saves what was added; if that fails it is measured again next time
 
  private:
   struct Winner {

@@ -1,4 +1,4 @@
-// Which variant of a convolution is the quickest on this device: measured at load, remembered between processes.
+// Finds the fastest variant of a convolution on this device: measured at load, remembered between processes.
 #pragma once
 
 #include "engine/gpu/chain.h"
@@ -35,7 +35,7 @@ class Tuner {
     ChainVariant variant;
     long long ns = 0, saved_ns = 0;
   };
-  // What is known of a chain without measuring.
+  // The choice for a chain that is known without measuring.
   struct KnownChain {
     bool is_known = false;
     std::optional<ChainVariant> kernel;  // none: its parts are better, or something else that has some of them

@@ -26,7 +26,7 @@ struct Estimated {
 };
 WgmmaTile tile_of(const ConvolutionVariant& variant);
 
-// What a problem becomes under a tile.
+// The plan for a problem under a tile.
 struct WgmmaPlan {
   WgmmaTile tile;
   int run = 16;       // neighbours of a row that one thread stores

@@ -1,4 +1,4 @@
-// Where the windows of a convolution or pool lie, axis by axis.
+// Computes where the windows of a convolution or pool lie, axis by axis.
 #pragma once
 
 #include "engine/gpu/convolution.h"

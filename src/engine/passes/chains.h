@@ -1,4 +1,4 @@
-// Which nodes can follow a main operator inside a fused node.
+// Finds the nodes that can follow a main operator inside a fused node.
 #pragma once
 
 #include "engine/passes/fused.h"

@@ -1,4 +1,4 @@
-// Who makes and who reads each value of a Graph, for passes that look for patterns. Of the Graph as it was when this was made.
+// Finds the maker and the readers of each value of a Graph, for passes that look for patterns. It describes the Graph at construction.
 #pragma once
 
 #include <deepgap/graph.h>

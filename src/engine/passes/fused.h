@@ -57,7 +57,7 @@ struct Operation {
   std::vector<Post> posts;                            // in order
   ValueId output = no_value;                          // first output
   std::vector<std::optional<Quantization>> integers;  // per input of main: set where it is integers that stand for numbers
-  std::optional<Quantization> result;                 // how the result becomes integers; else it is numbers
+  std::optional<Quantization> result;                 // the way the result becomes integers; unset: it stays numbers
   const Node* node = nullptr;                         // as it stands in the Graph
   const Graph* body = nullptr;                        // nullptr: not fused
 

@@ -1,5 +1,5 @@
-// What the engine does to a Graph before it is compiled. Every pass is one function that edits the Graph in place and leaves it valid
-// (graph.h); each stands in a file of its own with its test. Executors on any device share them.
+// The passes that the engine runs over a Graph before it is compiled. Every pass is one function that edits the Graph in place and leaves
+// it valid (graph.h); each stands in a file of its own with its test. Executors on any device share them.
 //
 // Fused work stays in the Graph, as a node Fused of domain "deepgap" (fused.h), instead of in a representation of its own: there is one
 // form to print, test and evaluate, and a fused node means exactly what the ONNX nodes in its body mean.

@@ -1,4 +1,4 @@
-// How a Graph says INT8: QuantizeLinear (numbers to integers) and DequantizeLinear (back), read, checked, moved and fused.
+// Handles INT8 in a Graph: reads, checks, moves and fuses QuantizeLinear (numbers to integers) and DequantizeLinear (back).
 #pragma once
 
 #include "engine/passes/fusion_rules.h"

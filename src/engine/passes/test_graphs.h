@@ -1,4 +1,4 @@
-// What the engine's tests share: small Graphs built by hand, random tensors, and comparing. Only for tests.
+// Shared by the engine's tests: small Graphs built by hand, random tensors, and comparing. Only for tests.
 #pragma once
 
 #include "model/graph_tools.h"

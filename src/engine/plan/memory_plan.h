@@ -1,4 +1,4 @@
-// Where each buffer of a compiled program lies in one arena. Pure arithmetic; used by every executor.
+// Places each buffer of a compiled program in one arena. Pure arithmetic; used by every executor.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ __device__ __forceinline__ void load_turned(unsigned (&r)[4], unsigned address) 
 }
 static const int rows_of_block = THREADS / 2 * ROW_BLOCKS, rows_of_warp = 16 * ROW_BLOCKS;
 
-// What a warp has of its queries: results so far, the largest score, the sum of the weights.
+// State of a warp's queries: results so far, the largest score, the sum of the weights.
 struct Softmax {
   float o[ROW_BLOCKS][COLUMNS / 8][4];
   float most[ROW_BLOCKS][2], sum[ROW_BLOCKS][2];

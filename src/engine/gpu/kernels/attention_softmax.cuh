@@ -1,4 +1,4 @@
-// What the attention kernels share. Text before this: kernel_prelude().
+// Shared by the attention kernels. Text before this: kernel_prelude().
 __device__ __forceinline__ float power_of_two(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

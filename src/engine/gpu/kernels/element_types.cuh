@@ -98,7 +98,7 @@ __device__ __forceinline__ void put_quantised(unsigned* words, const float (&v)[
   for (int i = 0; i < N; i += 4)
     words[i / 4] = __byte_perm(__byte_perm(q[i], q[i + 1], 0x0040), __byte_perm(q[i + 2], q[i + 3], 0x0040), 0x5410);
 }
-// Where one is not a number, neither is the result.
+// If one is NaN, so is the result.
 __device__ __forceinline__ float largest(float a, float b) {
   float v;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));

@@ -1,4 +1,4 @@
-// What Hopper adds to the prelude: barriers, copies by TMA, and wgmma.
+// Hopper's additions to the prelude: barriers, copies by TMA, and wgmma.
 typedef unsigned long long u64;
 struct alignas(64) Map {
   u64 opaque[16];
@@ -7,9 +7,9 @@ struct alignas(64) Map {
 __device__ __forceinline__ void make_barrier(unsigned barrier, unsigned count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
 }
-// What was made is seen by the copy engine.
+// Makes new barriers visible to TMA.
 __device__ __forceinline__ void barriers_made() { asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory"); }
-// One arrival, and so many bytes that copies will bring.
+// Counts one arrival, and expects so many bytes that copies will bring.
 __device__ __forceinline__ void expect_bytes(unsigned barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
@@ -62,7 +62,7 @@ __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsign
                "r"(barrier)
                : "memory");
 }
-// What a copy brought, at `address` in shared memory.
+// Loads what a copy brought, at `address` in shared memory.
 __device__ __forceinline__ void load_copied(unsigned address, unsigned (&words)[4]) {
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])

@@ -31,7 +31,7 @@ __device__ __forceinline__ void copy_tile(const Places& at, const Map& k, const 
     copy_piece<HEADS_FIRST_V>(at.value + stage * tile_bytes + p * pieces_of_tile, v, at.values_come(stage), 64 * p, tile * TILE, head,
                               batch);
 }
-// What a block does at once: queries of a head.
+// The work of a block at a time: queries of a head.
 struct Unit {
   int first, head, batch;
   __device__ __forceinline__ explicit Unit(int number)
@@ -45,8 +45,8 @@ __device__ __forceinline__ void bring(const Places& at, const Map& q, const Map&
   for (int tile = 0; tile < (STAGES < TILES ? STAGES : TILES); ++tile) copy_tile(at, k, v, tile, unit.head, unit.batch);
 }
 
-// What a thread has of its queries: results so far, the weights that are being multiplied, the largest score, the sum of the weights. It
-// has rows lane / 4 and 8 below of its warp's 16.
+// State of a thread's queries: results so far, the weights that are being multiplied, the largest score, the sum of the weights. It has
+// rows lane / 4 and 8 below of its warp's 16.
 struct Softmax {
   float o[PIECES][32];
   unsigned weights[TILE / 16][4];
@@ -81,7 +81,7 @@ __device__ __forceinline__ void take_keys(Softmax& all, const Places& at, const 
                                           MASK_PARAMETER int head, int batch) {
   const int lane = threadIdx.x % 32, team = threadIdx.x / 128, stage = tile % STAGES, parity = tile / STAGES + turn & 1;
   float s[KEYS_HERE / 2];
-  float added_to[KEYS_HERE / 8][2];  // what a mask says of keys, asked for before the products
+  float added_to[KEYS_HERE / 8][2];  // the mask's values for the keys, asked for before the products
 #pragma unroll
   for (int n = 0; n < KEYS_HERE / 8; ++n)
 #pragma unroll
@@ -181,7 +181,7 @@ __device__ __forceinline__ void put_rows(const Softmax& all, unsigned short* out
         // Word `from` of run `quarter` lies with the thread of that quarter.
 #pragma unroll
         for (int step = 0; step < 4; ++step) {
-          const int run = quarter ^ step;  // whose run my partner asks for
+          const int run = quarter ^ step;  // number of the run that my partner asks for
           const unsigned given = run == 0 ? mine[0] : run == 1 ? mine[1] : run == 2 ? mine[2] : mine[3];
           const unsigned got = __shfl_xor_sync(0xffffffffu, given, step);
           if (run == 0)

@@ -27,7 +27,7 @@ static const int columns_in = (patch_w - 1) * depthwise::stride_w + depthwise::k
 static const int warps_n = warps / warps_m, own_columns = out_columns / warps_n,
                  own_rows = (pixels_of_tile + 16 * warps_m - 1) / (16 * warps_m);
 
-// Where a block's tile lies: its first pixel, and the first of its region (which may lie outside of the picture).
+// The place of a block's tile: its first pixel, and the first of its region (which may lie outside of the image).
 struct Tile {
   long long image;
   int y, x, top, left;
@@ -82,7 +82,7 @@ __device__ __forceinline__ void load_region(unsigned to, const unsigned char* so
   }
 }
 
-// Where lane `lane` reads the rows of a first and of a second factor for load_matrices.
+// Address at which lane `lane` reads the rows of a first and of a second factor for load_matrices.
 __device__ __forceinline__ unsigned first_rows(unsigned rows, int stride) {
   return rows + threadIdx.x % 16 * stride + threadIdx.x % 32 / 16 * 16;
 }
@@ -101,7 +101,7 @@ struct ChunkWeights {
   }
 };
 
-// Which of the rows whose products a thread has are pixels of the picture: bit 2 * i + half of row i of its warp.
+// Marks the rows whose products a thread has that are pixels of the image: bit 2 * i + half for row i of its warp.
 static const int expand_rows = (region + 16 * warps - 1) / (16 * warps);
 __device__ __forceinline__ unsigned rows_inside(const Tile& tile) {
   unsigned inside = 0;

@@ -25,5 +25,5 @@ __device__ __forceinline__ void multiply_step(Sum (&sums)[rows][columns], unsign
                  b[j / 2][j % 2 * 2 + 1]);
   }
 }
-// Where a thread's column lies among its warp's.
+// Returns the place of a thread's column among its warp's.
 __device__ __forceinline__ int column_of(int column) { return column / 2 * 8 + threadIdx.x % 4 * 2 + column % 2; }

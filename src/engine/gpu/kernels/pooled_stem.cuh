@@ -23,7 +23,7 @@ __device__ __forceinline__ int first_row(int tile) { return tile % row_tiles * t
 
 __device__ __forceinline__ int top_of(int tile) { return first_row(tile) * stride_h - pad_top; }
 
-// Where a thread's part of the runs of two columns of the convolution begins, in a row of the picture: for each half.
+// The places, in a row of the image, where a thread's part of the runs of two columns of the convolution begins: for each half.
 struct Runs {
   unsigned even[2], odd[2];
   __device__ __forceinline__ static unsigned at_column(int column) {
@@ -40,7 +40,7 @@ struct Runs {
   }
 };
 
-// What the products of one row of the kernel read: neighbouring bytes, two words a step.
+// Loads what the products of one row of the kernel read: neighbouring bytes, two words a step.
 __device__ __forceinline__ void load_runs(unsigned (&words)[row_batch * run_steps][4], int to, unsigned first, unsigned second) {
 #pragma unroll
   for (int half = 0; half < 2; half++) {
@@ -108,7 +108,7 @@ __device__ __forceinline__ void end_row(const Sum (&sums)[columns / 2], const fl
   }
 }
 
-// Where the picture's row lies that the convolution's row `row`, or the nearest one that there is, begins with.
+// Returns the address of the image's row with which the convolution's row `row`, or the nearest one that exists, begins.
 __device__ __forceinline__ unsigned source_row(unsigned from, int tile, int row) {
   return from + (min(max(row, 0), out_h - 1) - first_row(tile)) * (stride_h * row_bytes);
 }

@@ -5,7 +5,7 @@ static const int row_tiles = (out_h + rows - 1) / rows, tiles = batch * row_tile
 static const int tile_pixels = rows * out_w, tile_blocks = (tile_pixels + 63) / 64;
 
 __device__ __forceinline__ int top_of(int tile) { return tile % row_tiles * rows * stride_h - pad_top; }
-// Where the run of pixel `pixel` of the tile begins; pixels beyond the tile read the first one's.
+// Returns the address at which the run of pixel `pixel` of the tile begins; pixels beyond the tile read the first one's.
 __device__ __forceinline__ unsigned run_at(unsigned from, int pixel) {
   if (pixel >= tile_pixels) pixel = 0;
   return from + pixel / out_w * (stride_h * row_bytes) + (pixel % out_w * stride_w + origin - pad_left) * pixel_bytes + threadIdx.x % 4 * 4;

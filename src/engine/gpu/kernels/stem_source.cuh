@@ -1,4 +1,4 @@
-// How the kernels of first convolutions (stem.cuh, pooled_stem.cuh) bring rows of the picture to shared memory.
+// Brings rows of the image to shared memory for the kernels of first convolutions (stem.cuh, pooled_stem.cuh).
 static const int piece_bytes = piece * pixel_bytes, row_pieces = row_bytes / piece_bytes;
 static const unsigned outside = (source_zero & 255) * 0x01010101u;
 

@@ -1,4 +1,4 @@
-// How the sums of wgmma become what is stored. Text before this: epilogue_text, shape_text and constants `run`, `columns`, `table_share`.
+// Turns the sums of wgmma into what is stored. Text before this: epilogue_text, shape_text and constants `run`, `columns`, `table_share`.
 //
 //   struct Table: scales and biases of `columns` channels, as end_value takes them, loaded by 128 threads and stored in shared memory
 //   in the order in which threads read them, four at a time: those of thread lane % 4 = q, group g, part p of a run lie at
@@ -29,7 +29,7 @@ struct Table {
   }
 };
 
-// What a thread stores of group `group` of columns, eight rows apart: `sum_at(i)` is its sum i, `added(half, i)` its residual's number.
+// Ends what a thread stores of column group `group`, eight rows apart: `sum_at(i)` is its sum i, `added(half, i)` its residual's number.
 template <typename SumAt, typename Added>
 __device__ __forceinline__ void end_run(float (&values)[2][run], const float* table, int group, const SumAt& sum_at, const Added& added) {
   const int quarter = threadIdx.x % 4;

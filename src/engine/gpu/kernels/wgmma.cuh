@@ -1,7 +1,7 @@
 // Implicit GEMM by TMA and wgmma. Text before this: the preludes, the epilogue, the shape, tile_epilogue.cuh, and the constants that
 // wgmma_text.cpp writes. After it: tile_rows.cuh, wgmma_consumer.cuh.
 //
-// Where things lie in shared memory, which tile comes when.
+// The places in shared memory, and the order of the tiles.
 static const int rows_bytes = tile_rows * step_bytes;  // bytes of one copy
 static const int stage_rows_bytes = stage_steps * rows_bytes;
 static const int stage_bytes = stage_rows_bytes + (resident ? 0 : stage_steps * weight_bytes);

@@ -57,7 +57,7 @@ __device__ __forceinline__ void produce(unsigned base, const Map& source, const 
   }
 }
 
-// Where the rows of a thread lie in the target; -1: nowhere.
+// The place of a thread's rows in the target; -1: nowhere.
 struct Corner {
   int pixel[row_blocks][2];
   int channel;

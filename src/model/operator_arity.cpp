@@ -64,7 +64,12 @@ std::string expected(std::string_view letters) {
 
 void check_count(const Node& node, std::string_view what, size_t count, std::string_view letters, int opset) {
   if (count >= fewest(letters) && (count == 0 || letter_at(letters, count - 1) != '\0')) return;
-  fail_node(node, fmt::format("it has {} {}{}, expected {} in opset {}", count, what, count == 1 ? "" : "s", expected(letters), opset));
+  fail_node(node, fmt::format("it has {} {}{}, expected {}{}", count, what, count == 1 ? "" : "s", expected(letters),
+                              node.domain.empty() ? fmt::format(" in opset {}", opset) : ""));
+}
+
+std::optional<OperatorArity> arity_of(const Node& node, int opset) {
+  return arity_of(node.domain.empty() ? node.op : fmt::format("{}.{}", node.domain, node.op), opset);
 }
 
 std::set<ValueId> read_values(const Graph& graph) {
@@ -94,8 +99,7 @@ std::optional<OperatorArity> arity_of(std::string_view op, int opset) {
 }
 
 void check_arity(const Node& node, int opset) {
-  if (!node.domain.empty()) return;
-  const auto arity = arity_of(node.op, opset);
+  const auto arity = arity_of(node, opset);
   if (!arity) return;  // engines refuse it by its name
   check_count(node, "input", node.inputs.size(), arity->inputs, opset);
   for (size_t i = 0; i < node.inputs.size(); ++i)

@@ -1,6 +1,6 @@
-// How many inputs and outputs ONNX's own operators have, from one opset to the next, and which of them may be left out. The reader checks
-// every node once, subgraphs included; later code may then index what the operator needs. Operators of other domains are their engines'
-// own.
+// How many inputs and outputs ONNX's own operators have, from one opset to the next, and those of com.microsoft, and which of them may be
+// left out. The reader checks every node once, subgraphs included; later code and engines may then index what the operator needs. Operators
+// of other domains are their engines' own.
 #pragma once
 
 #include <deepgap/graph.h>

@@ -95,7 +95,20 @@ TEST(OperatorArity, BodiesAreChecked) {
             "t.onnx: node 'inner' (LayerNormalization): it has 1 input, expected 2 to 3 in opset 17");
 }
 
-// They have no table: what stands for them looks before it takes an input.
+// They have no opset. An engine that reads the file itself may end by a signal of what is missing.
+TEST(OperatorArity, OperatorsOfMicrosoftHaveTheInputsOfTheirDefinition) {
+  const auto fault = [](const std::string& op, const Names& inputs, const Names& outputs) {
+    return fault_of(op, inputs, outputs, 17, "com.microsoft");
+  };
+  EXPECT_EQ(fault("FusedConv", {"a"}, {"y"}), "t.onnx: node 'it' (FusedConv): it has 1 input, expected 2 to 4");
+  EXPECT_EQ(fault("MatMulNBits", {"a", "", "b"}, {"y"}), "t.onnx: node 'it' (MatMulNBits): input 1 is missing");
+  EXPECT_EQ(fault("QLinearConcat", {"a", "b"}, {"y"}), "t.onnx: node 'it' (QLinearConcat): it has 2 inputs, expected at least 3");
+  EXPECT_EQ(fault("FusedConv", {"a", "b"}, {"y", "z"}), "t.onnx: node 'it' (FusedConv): it has 2 outputs, expected 1");
+  EXPECT_EQ(fault("FusedConv", {"a", "b"}, {"y"}), "");
+  EXPECT_EQ(fault_of("FusedConv", {"a"}, {"y"}, 17, "com.example"), "") << "another's operator";
+}
+
+// What stands for them looks before it takes an input.
 TEST(OperatorArity, OperatorsOfMicrosoftWithInputsLeftOut) {
   for (const std::string& op : quantized_operators()) {
     for (size_t count = 0; count < 12; ++count) {

@@ -1,4 +1,4 @@
-// What may tell Points of one model apart, by name and as labels show it: device, precision, scenario, threads, options, tenant, rank.
+// What may distinguish Points of one model, by name and as labels show it: device, precision, scenario, threads, options, tenant, rank.
 // Names begin with a digit, which gives their order in a label. For lines.h and point_labels.h.
 #pragma once
 

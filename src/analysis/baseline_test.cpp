@@ -56,7 +56,7 @@ TEST(Scaling, IsOverOneOfTheSameDevices) {
   EXPECT_EQ(points[2].find("scaling_efficiency"), nullptr);
 }
 
-// Of a training the batch is one process's.
+// In a training, the batch is that of one process.
 TEST(Scaling, OfATrainingIsWeakAndStrong) {
   std::vector<PointSummary> points{point_of("a", 1000, 1, 64), point_of("a", 1200, 1, 128), point_of("a", 1800, 2, 64)};
   for (PointSummary& point : points) point.point.task = "train";

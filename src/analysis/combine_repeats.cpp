@@ -54,7 +54,7 @@ void take_of_all(const std::string& metric, std::span<const RepeatEstimate> repe
   summary.estimate = {all, {}, {}, summary.estimate.n};
 }
 
-// Of a value out of a bucket that is 0.5 % wide: four digits are more than is known.
+// Rounds a value that comes from a bucket 0.5 % wide: four digits are more than is known.
 double with_known_digits(double value) {
   const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3);
   return unit >= 1 ? std::round(value / unit) * unit : std::round(value / unit) / std::round(1 / unit);
@@ -73,7 +73,7 @@ void scatter_by_factors(std::span<const MeanEstimate> means, const std::vector<u
   mean.variance_of_mean = estimate_over_repeats(logs, nodes)->estimate.variance_of_mean * mean.mean * mean.mean;
 }
 
-// Of a mean over repeats. Values that may be 0 are never negative either: their interval is cut there.
+// Returns the interval of a mean over repeats. Values that may be 0 are never negative either: their interval is cut there.
 Interval interval_of(const MeanEstimate& mean, bool factors) {
   const double half = mean.variance_of_mean > 0 ? quick_student_factor(mean.degrees_of_freedom) * std::sqrt(mean.variance_of_mean) : 0;
   if (factors) return {mean.mean * std::exp(-half / mean.mean), mean.mean * std::exp(half / mean.mean)};

@@ -31,16 +31,16 @@ double half_width_of(const Estimate& estimate);
 std::optional<MetricSummary> combine_repeats(const std::string& metric, std::span<const RepeatEstimate> repeats, uint64_t unnamed,
                                              bool by_looks);
 
-// Of a percentile of latency: that of all clusters' queries together; the scatter of the repeats' own percentiles widens its interval where
-// that is wider. Clusters are runs, or nodes. `independent`: as how many independent queries all of them count; an end that so few cannot
-// tell is absent, as within a run. Does nothing to other metrics, and where there are no clusters.
+// Sets a percentile of latency to that of all clusters' queries together. Where the scatter of the repeats' own percentiles is wider, it
+// widens the interval. Clusters are runs, or nodes. `independent`: the number of independent queries that all of them count as; an end that
+// needs more queries is absent, as within a run. Does nothing to other metrics, or without clusters.
 void pool_percentile(const std::string& metric, std::span<const LatencySketch> clusters, int64_t independent, MetricSummary& summary);
 
 // Percentiles out of buckets lie between the shortest and the longest latency of all, which are known exactly.
 void keep_within_extremes(std::map<std::string, MetricSummary>& metrics);
 
-// Of an averaged Record (record/averaged.h), whose interval is over `values` repeats or nodes that are not here: as moments of so many,
-// with which it is compared. Of fewer than two, and of accuracies, whose samples are the same in all repeats, it is that of one run.
+// Marks the value as an average (record/averaged.h) over `values` repeats or nodes that are not here; comparisons use moments of that many.
+// Below two, and for accuracies, whose samples are the same in all repeats, it counts as one run's.
 void know_as_average(const std::string& metric, int64_t values, MetricSummary& summary);
 
 }  // namespace deepgap

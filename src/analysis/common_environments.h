@@ -1,4 +1,4 @@
-// What the Records of each Point tell alike of their machine. One thread.
+// What all Records of a Point agree on about their machine. One thread.
 #pragma once
 
 #include <deepgap/record.h>

@@ -20,7 +20,7 @@ std::optional<RepeatsRatio> ratio_of_moments(const MetricSummary& first, const M
   const double da = std::max(1.0, first.mean.degrees_of_freedom), db = std::max(1.0, second.mean.degrees_of_freedom);
   RepeatsRatio ratio{first.mean.mean / second.mean.mean, std::sqrt(a + b), 0, false, 1};
   if (!first.over_repeats || !second.over_repeats) return ratio;
-  ratio.repeats = 0;  // they are not here, and nobody told their scatter
+  ratio.repeats = 0;  // the repeats are not here, and their scatter was not reported
   if (!first.estimate.low || !second.estimate.low) return ratio;
   ratio.repeats = static_cast<size_t>(std::min(da, db)) + 1;
   if (ratio.repeats < fewest_repeats) return ratio;
@@ -29,8 +29,8 @@ std::optional<RepeatsRatio> ratio_of_moments(const MetricSummary& first, const M
   return ratio;
 }
 
-// Of one start of a duel: by its pairs of turns, which one of the two was compared with the other in. nullopt: they are not of one duel, or
-// there are starts enough to compare as repeats.
+// Compares two contenders of one start of a duel by its pairs of turns; one of the two was compared with the other in them. nullopt: they
+// are not from one duel, or there are starts enough to compare as repeats.
 std::optional<RepeatsRatio> ratio_of_turns(const PointSummary& first, const PointSummary& second) {
   const auto a = contender_place(first.point), b = contender_place(second.point);
   if (!a || !b || (a->number == 1) == (b->number == 1) || duel_of(first.point) != duel_of(second.point)) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
   const auto of_turns = metric == "throughput" ? ratio_of_turns(first, second) : std::optional<RepeatsRatio>();
   auto ratio = of_turns ? of_turns : has_repeats ? ratio_of_repeats(a->repeats, b->repeats) : ratio_of_moments(*a, *b);
   if (!ratio) return std::nullopt;
-  const bool by_looks = first.stopping.auto_repeats || second.stopping.auto_repeats;  // which moments tell of themselves
+  const bool by_looks = first.stopping.auto_repeats || second.stopping.auto_repeats;  // their number of repeats depended on the results
   if (by_looks && has_repeats && !of_turns) ratio->log_error *= ended_by_looks;
   Comparison comparison{ratio->ratio, {}, ratio->known(), *ratio};
   if (ratio->known()) comparison.interval = ratio->interval(confidence);

@@ -9,12 +9,12 @@
 
 namespace deepgap {
 
-// What tells open loops apart, whose throughput is the load that was offered.
+// This metric compares open loops, whose throughput is only the load that was offered.
 inline constexpr const char* metric_of_open_loops = "latency_p99_ms";
 
 struct Comparison {
   double ratio = 0;                  // first over second
-  std::optional<Interval> interval;  // at the confidence asked for; absent where there are too few repeats to tell
+  std::optional<Interval> interval;  // at the confidence asked for; absent with too few repeats
   bool over_repeats = false;         // there are enough repeats of both: the interval says something about another run
   RepeatsRatio repeats;
   // The interval leaves out 1.
@@ -35,7 +35,7 @@ std::string comparison_words(const Comparison& comparison, const std::string& ot
 std::string why_too_few(const Comparison& comparison);
 // In a sentence of one's own: "1.21 (1.15 to 1.27)", "1.02 (0.97 to 1.07, no significant difference)", "1.21 (single run)".
 std::string ratio_in_words(const Comparison& comparison);
-// Of several, which is then said once: why none of them has an interval. Empty where one has, or the reasons differ.
+// Returns why none of the comparisons has an interval, so that it is said once. Empty where one has an interval, or the reasons differ.
 std::string common_caveat(const std::vector<const Comparison*>& comparisons);
 
 }  // namespace deepgap

@@ -13,14 +13,14 @@ namespace deepgap {
 
 struct DeviceRatio {
   std::string precision;
-  int64_t batch = 0;  // of both; 0: each at its best, since those differ or no batch is common
+  int64_t batch = 0;  // batch of both; 0: each at its best, since those differ or no batch is common
   const PointSummary *first = nullptr, *second = nullptr;
   Comparison throughput;  // first over second
 };
 
 // One device against the slowest of those that ran the same.
 struct DevicePair {
-  std::string label;                // of what both did, without device and precision: "libtorch_cuda · cuda_graph=on"
+  std::string label;                // what both have in common, without device and precision: "libtorch_cuda · cuda_graph=on"
   std::string device, other;        // Identity::device; `other` is the slower
   std::vector<DeviceRatio> ratios;  // by precision, then batch; each at its best comes last
 };

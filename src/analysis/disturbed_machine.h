@@ -13,8 +13,8 @@ namespace deepgap {
 
 struct Disturber {
   double quiet_s = 0.5, busy_s = 0.5;  // means of the random lengths of its pauses and of its work; 0: it never pauses, never works
-  double keeps = 0.5;                  // of our speed while it works on our CPU
-  double waits = 0.5;                  // of the time of its work, that our thread waits; 0: it works on another CPU
+  double keeps = 0.5;                  // share of our speed that we keep while it works on our CPU
+  double waits = 0.5;                  // share of its working time that our thread waits; 0: it works on another CPU
   double chills_s = 0.003;             // caches are cold for so long behind its work, and we 20 % slower
 };
 

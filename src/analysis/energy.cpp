@@ -13,7 +13,7 @@
 namespace deepgap {
 namespace {
 
-constexpr size_t least_readings = 3;    // of power within a window: fewer are no estimate of its mean
+constexpr size_t least_readings = 3;    // power readings within a window: fewer do not estimate its mean
 constexpr double wrap_j = 4294967.296;  // 2^32 mJ
 // A counter is read up to one step late at either edge, evenly spread: the difference of the two is within this of a step in 95 %.
 constexpr double edges_95 = 0.776;
@@ -147,8 +147,8 @@ std::optional<Energy> counted(const Series& counter, const Window& window) {
   return Energy{end - begin, both(both(steps, between_readings), energy.guessed_in(window))};
 }
 
-// Of a mean of readings for what they did not see: of the scatter only what neighbours do not share (von Neumann 1941), for what goes on
-// longer than from one reading to the next was seen.
+// Returns the half-width for what happened between readings. It uses only the scatter that neighbours do not share (von Neumann 1941),
+// because changes that last longer than the time between two readings were seen.
 double half_width_between(const std::vector<double>& readings) {
   double squares = 0;
   for (size_t i = 1; i < readings.size(); ++i) squares += (readings[i] - readings[i - 1]) * (readings[i] - readings[i - 1]);

@@ -153,7 +153,7 @@ TEST(Energy, a_window_that_the_counter_cannot_tell_has_no_energy) {
 
 double half_width(const Estimate& e) { return e.low && e.high ? (*e.high - *e.low) / 2 : 0; }
 
-// Of a run whose power goes up and down by half, and its throughput with it where `coupled`.
+// Returns the Record of a run whose power goes up and down by half, and its throughput with it where `coupled`.
 Record up_and_down(bool coupled) {
   Record record = on_gpu(2 * second, 32 * second);
   const auto watts = [](double t) { return std::fmod(t, 1.7) < 0.85 ? 300.0 : 500.0; };

@@ -23,9 +23,9 @@ struct Made {
   int threads = 2;
   std::string device = "cpu";
   std::map<std::string, double> metrics;  // besides
-  int devices = 1;                        // of that kind
+  int devices = 1;                        // number of devices, all the same
   std::map<std::string, std::string> options;
-  std::string device_name;  // as the environment tells it; empty: it does not
+  std::string device_name;  // name as in the environment; empty: not known
   std::string cpu_model;
 };
 

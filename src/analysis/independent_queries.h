@@ -11,8 +11,8 @@ namespace deepgap {
 
 // Sets it, by latencies in their order of time.
 void keep_independent_queries(const std::vector<double>& latencies, Record& record);
-// At most `queries`. Of a Record without the fact its own p99 tells: where that has no upper end although there are queries enough, they
-// are correlated, and count as no more than a p90 takes.
+// Returns how many independent queries the Record's queries count as, at most `queries`. Without that fact, the Record's own p99 decides:
+// if it has no upper end although there are queries enough, they are correlated, and count as no more than a p90 takes.
 int64_t independent_queries(const Record& record, int64_t queries);
 
 }  // namespace deepgap

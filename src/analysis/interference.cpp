@@ -23,7 +23,7 @@ bool is_whole(const TenantSet& set) {
   return std::all_of(set.tenants.begin(), set.tenants.end(), [](const TenantInterference& t) { return t.alone != nullptr; });
 }
 
-// What names leave out because all tenants have it, as far as it tells one set from another: ", batch 8, fp16".
+// Returns the settings that names omit because all tenants share them, where they distinguish sets: ", batch 8, fp16".
 std::string common_words(const std::vector<TenantInterference>& tenants) {
   using Words = std::string (*)(const Point&);
   constexpr std::array<Words, 5> all{

@@ -17,7 +17,7 @@ std::vector<double> parse_percentiles(const std::string& list);
 // The column: "latency_p90_ms", "latency_p999_ms" for 99.9, "latency_p12_5_ms" for 12.5. A metric's id where it is one.
 std::string latency_percentile_column(double percent);
 
-// The percentile of a series in its order of time, with the ends that so many values can tell. The series is not empty.
+// Returns the percentile of a series in its order of time; an end that needs more values is absent. The series is not empty.
 Estimate percentile_of_series(const std::vector<double>& series, double percent);
 // The percentile of a Record's latencies in ms; its queries that were shed took for ever. nullopt where it is one of those, or where there
 // are no latencies.

@@ -1,8 +1,8 @@
-// How Points fall into pictures and comparisons. A Workload is what is computed: task, model, weights, dataset. Its Lines are the ways it
-// was computed: backend, device, precision, scenario, threads, options. Along a Line only the batch changes.
-// Labels name what differs: the backend always, anything else where some Workload has more than one value of it, so that the same Line
-// has the same label in every picture. A GPU is named by its model where the Records tell it, a CPU where there are several. Pointers lead
-// into the Points given, which must outlive the result.
+// How Points are grouped in charts and comparisons. A Workload is what is computed: task, model, weights, dataset. Its Lines are the ways
+// it was computed: backend, device, precision, scenario, threads, options. Along a Line only the batch changes. Labels name what differs:
+// the backend always, anything else where some Workload has more than one value of it, so that the same Line has the same label in every
+// chart. A GPU is named by its model where the Records have it, a CPU where there are several. Pointers lead into the Points given, which
+// must outlive the result.
 #pragma once
 
 #include "analysis/point_summary.h"
@@ -14,7 +14,7 @@
 namespace deepgap {
 
 struct Line {
-  Point key;           // of any of its Points, batch 0
+  Point key;           // taken from any of its Points; its batch is 0
   std::string device;  // Identity::device of all of them
   std::string label;
   std::string device_label;                 // how labels name its devices, whether or not its own does: "H200", "cuda:0"

@@ -34,8 +34,8 @@ struct Metric {
   std::string describe;  // how it is made, one sentence
   // nullopt: this Record has no source for it.
   std::function<std::optional<Estimate>(const Record&)> compute;
-  Combine over_repeats = Combine::mean;  // of a Point
-  Combine over_ranks = Combine::mean;    // the processes that run one Point together
+  Combine over_repeats = Combine::mean;  // combines the repeats of a Point
+  Combine over_ranks = Combine::mean;    // combines the processes that run one Point together
   MetricColumn column = {};
   std::string title = {};  // in charts, such as "Latency, 99th percentile"; empty: the id
   std::string per = {};    // what a value is for, behind its unit: "an item"

@@ -211,7 +211,7 @@ TEST(Metrics, memory_and_start_up_times) {
   EXPECT_EQ(value_of(record, "first_result_ms"), 31.5);
   EXPECT_TRUE(absent(record, "compile_s"));
   EXPECT_TRUE(absent(record, "compile_tune_s"));
-  record.facts["compile.tune_s"] = 1.5;  // where an engine tells of its load
+  record.facts["compile.tune_s"] = 1.5;  // an engine reports it after it has loaded
   EXPECT_EQ(value_of(record, "compile_tune_s"), 1.5);
   EXPECT_TRUE(absent(record, "compile_graph_s"));
   record.device_memory.peak_bytes = -1;

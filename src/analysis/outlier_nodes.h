@@ -20,7 +20,7 @@ struct SlowNode {
   NodeSpeed speed;
 };
 
-// Of nodes that should be equal. Only what more than one of them has measured counts (stats/outlier_nodes.h).
+// Finds slow nodes among nodes that should be equal. Only what more than one of them has measured counts (stats/outlier_nodes.h).
 std::vector<SlowNode> slow_nodes(const std::vector<NodeReading>& readings);
 
 // "outlier node: 7.1 % slower (6.2 to 8.0) than the 15 others of its kind, by 4 runs of what others measured too"

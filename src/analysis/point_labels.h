@@ -17,7 +17,7 @@ class PointLabels {
   using Side = std::vector<const PointSummary*>;
 
   explicit PointLabels(std::span<const PointSummary> points);
-  // Of several sides that are compared: what tells the Points of one apart. In what one side differs from another is its heading's to say.
+  // Labels several sides that are compared, by what distinguishes the Points of one. The heading says how one side differs from another.
   explicit PointLabels(std::span<const Side> sides);
 
   std::string of(const PointSummary& point) const;
@@ -30,7 +30,7 @@ class PointLabels {
   std::set<std::string> shown_;
 };
 
-// "batch 8"; of a published row that does not tell, "no batch told".
+// Returns "batch 8"; for a published row without a batch, "no batch told".
 std::string batch_words(const Point& point);
 
 }  // namespace deepgap

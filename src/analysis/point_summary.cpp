@@ -35,7 +35,7 @@ struct Values {
   RepeatVerdicts verdicts;
   bool unchecked = false;
   std::map<std::string, std::vector<RepeatEstimate>> estimates;  // by Metric id, one a Record
-  std::vector<std::pair<uint64_t, LatencySketch>> sketches;      // of the Records that have one, with their nodes
+  std::vector<std::pair<uint64_t, LatencySketch>> sketches;      // one for each Record that has one, with its node
   int64_t independent = 0;                                       // as how many independent queries these count
 
   // A Record's value of a Metric. The same samples once more narrow no interval: of accuracies the last one stays.
@@ -94,7 +94,7 @@ void keep_dispatcher_facts(PointSummary& summary, const Record& record) {
   }
 }
 
-// Of a Record, or of a summary. One that failed before the model was read has zeros here.
+// Copies the work counts of a Record or a summary. A Record that failed before the model was read has zeros here.
 template <typename From>
 void keep_work(PointSummary& summary, const From& from) {
   summary.parameters = std::max(summary.parameters, from.parameters);
@@ -186,7 +186,7 @@ std::vector<LatencySketch> clusters_of(const Values& used, const PointSummary& s
   return clusters;
 }
 
-// Records that do not tell their node ran on the only one that others tell; beside several they count as one more.
+// Records without a node ran on the only named one, if there is one; beside several nodes they count as one more.
 uint64_t leave_out_unnamed(std::map<uint64_t, std::string>& nodes) {
   if (nodes.size() != 2 || nodes.erase(0) == 0) return 0;
   return nodes.begin()->first;
@@ -248,7 +248,7 @@ int64_t PointSummary::count(Outcome which) const {
 
 namespace {
 
-// Records that do not tell their device go to the one that is known; in front of it or behind, as they came.
+// Adds Records without a device to the known device's group; before or after its own, in the order they came.
 void merge(Group& known, const Group& unknown) {
   PointSummary& into = known.summary;
   const PointSummary& from = unknown.summary;
@@ -295,7 +295,7 @@ struct PointCollector::State {
   std::map<GroupKey, size_t> index;
   int64_t records = 0;
 
-  // Where the Records of groups[unknown], which tell no device, belong; nullopt: no device of that Point is known, or several are.
+  // Returns the group for the Records of groups[unknown], which have no device; nullopt: the Point has no known device, or several.
   std::optional<size_t> only_known(std::map<GroupKey, size_t>::const_iterator unknown) const {
     const auto next = std::next(unknown);  // an empty device sorts first
     if (next == index.end() || !next->first.same_but_device(unknown->first)) return std::nullopt;

@@ -1,12 +1,12 @@
 // PointSummary: what all Records of one Point say together. The only form in which findings, reports and `export --by point` see
 // results; whoever walks a Store adds its Records to a PointCollector and drops them, so a large Store costs memory by its Points.
 //
-// Records are repeats of each other where Point and device are the same (record/identity.h). One that does not tell its device, having
-// failed early, counts with the Point's only known device; where there are several it stands for itself.
-// Values come from all Records that ran (`ok`): leaving out the invalid ones would show what a tail looks like on good days. A Point with
-// one `incorrect` Record has no values: an engine that is sometimes wrong has no speed. Repeats are combined at two levels, those of
-// several nodes (record/identity.h) at three (stats/compare.h); a Point measured once has the interval within its run, and `over_repeats`
-// is false. An averaged Record (record/averaged.h) has the interval over its repeats, which are not here.
+// Records are repeats of each other where Point and device are the same (record/identity.h). A Record without a device, because it failed
+// early, counts with the Point's only known device; where there are several it stands for itself. Values come from all Records that ran
+// (`ok`): leaving out the invalid ones would show what a tail looks like on good days. A Point with one `incorrect` Record has no values:
+// an engine that is sometimes wrong has no speed. Repeats are combined at two levels, those of several nodes (record/identity.h) at three
+// (stats/compare.h); a Point measured once has the interval within its run, and `over_repeats` is false. An averaged Record
+// (record/averaged.h) has the interval over its repeats, which are not here.
 // Plain values; one thread at a time per collector.
 #pragma once
 
@@ -42,17 +42,17 @@ struct OutcomeCount {
   Verdict verdict = Verdict::none;
   std::string reason;
   int64_t count = 0;
-  std::string stderr_tail;  // of the first of them that has one
+  std::string stderr_tail;  // stderr of the first failure that has some
 };
 
 struct PointSummary {
-  std::string point_id;  // of the Point alone: one for each device has the same
+  std::string point_id;  // identifies the Point alone: the same on every device
   Point point;
   Identity identity;
-  std::set<std::string> machines, hosts;  // of its Records, as Identity has them; without what they do not tell
-  std::map<uint64_t, std::string> nodes;  // that used Records were measured on, by RepeatValue::node; "" where some do not tell
-  int64_t averaged_nodes = 0;             // of an averaged Record, which tells no names (record/averaged.h): how many; 0: it does not tell
-  std::set<std::string> runs;             // that measured its used Records; without what they do not tell
+  std::set<std::string> machines, hosts;  // from its Records, as in Identity; unknown ones are left out
+  std::map<uint64_t, std::string> nodes;  // where used Records were measured, by RepeatValue::node; "": unknown
+  int64_t averaged_nodes = 0;             // number of nodes behind an averaged Record (record/averaged.h); 0: unknown
+  std::set<std::string> runs;             // runs that measured its used Records; unknown ones are left out
   std::string tenant;
   int rank = 0;
 
@@ -72,11 +72,11 @@ struct PointSummary {
 
   std::map<std::string, MetricSummary> metrics;  // by Metric id
   std::optional<CheckResult> check;              // the one with the lowest SQNR
-  StoppingSettings stopping;                     // of the first Record; auto_repeats: of any
-  Facts dispatcher;                              // of the last used Record: its facts dispatcher.*, without that
+  StoppingSettings stopping;                     // from the first Record; auto_repeats: from any
+  Facts dispatcher;                              // facts dispatcher.* of the last used Record, without that prefix
   std::set<std::string> backend_versions;
   std::set<std::string> studies;
-  std::string currency;  // of costs that it has; empty: of none, or nobody tells
+  std::string currency;  // currency of its costs; empty: it has none, or the currency is not known
   Remarks remarks;       // on any of its Records
   std::string dataset_description;
   int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;

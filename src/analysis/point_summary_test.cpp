@@ -101,7 +101,7 @@ TEST(PointSummary, a_collector_keeps_of_a_further_record_its_values_alone) {
 TEST(PointSummary, repeats_that_looks_at_them_ended_are_known_less_well) {
   std::vector<Record> counted{ok_record(99), ok_record(100), ok_record(101)}, others{ok_record(102), ok_record(104), ok_record(106)};
   const PointSummary fixed = summarize_points(counted).at(0), other = summarize_points(others).at(0);
-  counted.back().stopping.auto_repeats = true;  // of one: it went on by looks
+  counted.back().stopping.auto_repeats = true;  // on one Record: its repeats depended on the results
   const PointSummary looked = summarize_points(counted).at(0);
   const auto half = [](const PointSummary& point) {
     return std::log(*point.find("throughput")->estimate.high / point.find("throughput")->mean.mean);
@@ -194,7 +194,7 @@ TEST(PointSummary, of_several_nodes_each_counts_once) {
 
 TEST(PointSummary, of_one_node_nothing_changes) {
   const std::vector<Record> plain{ok_record(99), ok_record(100), ok_record(101)},
-      named{on_node("a", 99), on_node("a", 100), ok_record(101)};  // one that does not tell ran there too
+      named{on_node("a", 99), on_node("a", 100), ok_record(101)};  // the Record without a node ran there too
   const auto expected = summarize_points(plain), points = summarize_points(named);
   EXPECT_EQ(points.at(0).find("throughput")->estimate.low, expected.at(0).find("throughput")->estimate.low);
   EXPECT_EQ(points.at(0).find("throughput")->estimate.high, expected.at(0).find("throughput")->estimate.high);

@@ -43,7 +43,7 @@ Verdict verdict_of(const RepeatVerdicts& repeats) {
   return repeats.as_found > 0 ? Verdict::as_found : Verdict::valid;
 }
 
-// Of a Point whose repeats disagree it says so.
+// Returns the reason for the verdict; where the repeats of a Point disagree, the reason says so.
 std::string reason_of(const std::vector<OutcomeCount>& outcomes, const RepeatVerdicts& repeats, Verdict verdict) {
   const Verdict worst = repeats.invalid > 0 ? Verdict::invalid : Verdict::undecided;
   const int64_t count = repeats.invalid > 0 ? repeats.invalid : repeats.undecided;

@@ -21,12 +21,12 @@ namespace deepgap {
 struct RepeatVerdicts {
   int64_t records = 0;
   int64_t as_found = 0, unstable = 0, undecided = 0, invalid = 0;
-  int64_t only_wide = 0;  // of the unstable ones: steady, with an interval of their own that is wider than asked
+  int64_t only_wide = 0;  // unstable ones that are steady, but with an interval wider than asked
 
   void add(const Record& record);
   void add(const RepeatVerdicts& other);
   int64_t unsteady() const { return unstable - only_wide; }
-  std::string unsteady_reason;  // of the first of these
+  std::string unsteady_reason;  // reason of the first of these
 };
 
 // Whether the verdict is about the interval over the repeats, so that what each of them says of itself does not count.

@@ -18,7 +18,7 @@ bool hides(double value, double limit, int decimals) {
 }
 
 int decimals_of(const Interval& interval, double margin) {
-  constexpr double rounding = 1e-9;  // of values that are equal but for their arithmetic
+  constexpr double rounding = 1e-9;  // relative; values that differ by less are equal but for their arithmetic
   if (!(interval.high > interval.low * (1 + rounding)) || !(interval.high < whole_from)) return usual_decimals;
   int decimals = usual_decimals;
   const auto hidden = [&](double limit) { return hides(interval.low, limit, decimals) || hides(interval.high, limit, decimals); };

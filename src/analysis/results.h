@@ -26,13 +26,13 @@ std::string only_value(const FactTable& table, const std::string& key);
 
 struct Results {
   std::vector<PointSummary> points;
-  FactTable environment;  // of the machine
-  FactTable facts;        // of the runs: probes, warnings, CPUs used
+  FactTable environment;  // facts about the machine
+  FactTable facts;        // facts about the runs: probes, warnings, CPUs used
   int64_t records = 0;
   std::set<std::string> runs, studies;
-  int64_t first_started_unix_ns = 0, last_started_unix_ns = 0;  // 0: no Record tells
-  std::string currency;                                         // of the costs that the points have; empty: no prices were given
-  std::vector<std::string> price_notes;                         // what the prices do not tell, a line each (cost/cost.h)
+  int64_t first_started_unix_ns = 0, last_started_unix_ns = 0;  // 0: no Record has a time
+  std::string currency;                                         // currency of the points' costs; empty: no prices were given
+  std::vector<std::string> price_notes;                         // what the prices lack, a line each (cost/cost.h)
 };
 
 class ResultsCollector {

@@ -17,7 +17,7 @@ std::optional<double> window_seconds(const Record& record, std::string_view name
 // Latencies in ms of the queries that succeeded, in order of completion, from the time each was scheduled to begin.
 std::vector<double> latencies_ms(const Record& record);
 
-// What the worker alone could tell and left in record.estimates under the metric's own id; nullopt where it did not.
+// Returns the estimate that the worker left in record.estimates under the metric's own id; nullopt where it left none.
 std::optional<Estimate> left_by_worker(const Record& record, const std::string& id);
 
 const Series* find_series(const Record& record, std::string_view probe, std::string_view name);

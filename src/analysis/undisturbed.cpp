@@ -14,13 +14,13 @@
 namespace deepgap {
 namespace {
 
-constexpr double wait_allowed = 0.01;    // of a slice
-constexpr double others_allowed = 0.05;  // of all CPUs
+constexpr double wait_allowed = 0.01;    // share of a slice
+constexpr double others_allowed = 0.05;  // share of all CPUs
 constexpr double tick_s = 0.01;          // in which /proc/stat counts
-constexpr double least_share = 0.05;     // of the window
+constexpr double least_share = 0.05;     // share of the window
 constexpr int64_t fewest_queries = 32;
 constexpr size_t most_queries = 1'000'000;  // more say no more, and each takes 32 bytes and a place in a sorted order
-constexpr double unseen_allowed = 0.02;     // of queries: longer than any that ran undisturbed
+constexpr double unseen_allowed = 0.02;     // share of the queries: longer than any that ran undisturbed
 
 // Joins what overlaps.
 Stretches joined(Stretches stretches) {

@@ -28,13 +28,13 @@ struct Undisturbed {
 };
 
 struct UndisturbedFound {
-  std::optional<double> share;  // of the window's time that lies in undisturbed slices; nullopt: the series do not tell
+  std::optional<double> share;  // share of the window's time in undisturbed slices; nullopt: not known
   std::optional<Undisturbed> values;
   std::string why_not;  // where there are no values: "2 % of the time was undisturbed, 5 % are needed"; empty: it is not a matter of that
 };
 UndisturbedFound find_undisturbed(const Record& record);
 
-// nullopt: the Record's series do not tell.
+// Returns nullopt where the Record's series do not show disturbances.
 std::optional<Stretches> undisturbed_stretches(const Record& record, const Window& window);
 
 // A fact of a Record where a value was asked for in vain.

@@ -98,7 +98,7 @@ TEST(Undisturbed, HasNoAnswerForQueriesThatShareTheMachineWithEachOther) {
 TEST(Undisturbed, OfVeryManyQueriesSomeStandForAll) {
   Record record = quiet_second();
   record.timings.clear();
-  for (uint64_t i = 0; record.timings.empty() || record.timings.back().end < 1000 * ms; ++i) {  // of 200 and 600 ns in turn
+  for (uint64_t i = 0; record.timings.empty() || record.timings.back().end < 1000 * ms; ++i) {  // queries of 200 and 600 ns in turn
     const Nanoseconds begin = record.timings.empty() ? 0 : record.timings.back().end;
     record.timings.push_back({i, begin, begin, begin + (i % 2 == 0 ? 200 : 600), 1, Status::ok});
   }

@@ -144,7 +144,7 @@ class RealClock final : public Clock {
     while (agenda_.next() <= entered) agenda_.run_first();
   }
 
-  Oversleep oversleep_;  // of the one thread that waits
+  Oversleep oversleep_;  // used by the one thread that waits
   Nanoseconds linger_;
   const bool has_one_cpu_ = count_allowed_cpus() == 1;
   inline static thread_local const char this_thread = 0;  // its address is the thread's

@@ -1,10 +1,10 @@
 // Confinement of a process that reads what nobody vouches for: files may be made to take a reader over, and then it shall reach nothing.
 //
-// Limits end what takes too much; walls keep from what no reader needs: with Landlock it writes in the named folders alone, runs no
-// program, opens no TCP connection and signals nobody outside; with a seccomp filter it makes no socket, and no call that traces, mounts,
-// loads code into the kernel or starts another program. Reading stays as it was. A denied call fails with EACCES or EPERM. Nothing of it
-// can be undone, and threads made before keep what they had: call it first. For Linux on x86-64; what the kernel lacks is left out, and
-// told.
+// Limits end what takes too much; walls keep from what no reader needs. With Landlock the process writes in the named folders alone, runs
+// no program, opens no TCP connection and signals nobody outside. With a seccomp filter it makes no socket, and no call that traces,
+// mounts, loads code into the kernel or starts another program. Reading stays as it was. A denied call fails with EACCES or EPERM. Nothing
+// of it can be undone, and threads made before keep what they had: call it first. Supports Linux on x86-64; what the kernel lacks is left
+// out, and reported.
 //
 // Not for what loads engines: they compile, cache where they like, and talk to drivers (docs/reference/security.md).
 #pragma once
@@ -26,14 +26,14 @@ struct Confinement {
 
 // The reason why a wall is missing; empty where it stands.
 struct Walls {
-  int landlock_version = 0;  // of the kernel's interface
+  int landlock_version = 0;  // version of the kernel's interface
   std::string no_landlock, no_seccomp;
 };
 // What confine() could use here, without confining. Any thread.
 Walls walls_of_this_kernel();
 
-// This process from now on. Limits that are set lower already stay. Under a sanitizer, which needs what is denied, nothing happens but that
-// both walls are told as missing. Throws Error{internal} where a wall that the kernel has cannot be put up.
+// Confines this process from now on. Limits that are set lower already stay. A sanitizer needs what is denied: under one, both walls are
+// only reported as missing. Throws Error{internal} where a wall that the kernel has cannot be put up.
 Walls confine(const Confinement& confinement);
 
 // For "it needs ...": "more than the 8.0 GiB of memory that it may take" where this process's data are limited, else "more memory than

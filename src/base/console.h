@@ -1,5 +1,5 @@
-// Standard output and standard error as a long measurement needs them: what cannot be said to people is dropped, what cannot be written for
-// programs is an error that the exit code tells. Main thread.
+// Standard output and standard error as a long measurement needs them: text for people is dropped if it cannot be written; output for
+// programs that cannot be written is an error that the exit code shows. Main thread.
 #pragma once
 
 #include <cstdio>

@@ -5,7 +5,7 @@
 
 namespace deepgap {
 
-// How many the calling thread may use; nullopt where the system has too many to tell.
+// Returns how many CPUs the calling thread may use; nullopt where the system has too many to count.
 std::optional<int> count_allowed_cpus();
 
 // Some virtual machines show AMX and hide how large its tiles are (CPUID leaf 0x1D): kernels then configure no tile and end by SIGILL.

@@ -9,7 +9,7 @@
 namespace deepgap {
 
 struct CsvRow {
-  int line = 0;  // of the file, where it begins
+  int line = 0;  // line of the file where the row begins
   std::vector<std::string> cells;
   bool is_broken = false;  // text stands behind a cell's closing quote; the cell has it, too
 };

@@ -18,7 +18,7 @@ constexpr const char* by_torch =
 constexpr const char* pickled = "is a Python pickle, such as old PyTorch writes: torch.onnx.export writes the network as ONNX";
 
 struct Kind {
-  size_t offset;  // of the mark
+  size_t offset;  // where the mark begins
   std::string_view mark;
   std::string_view what;
 };

@@ -138,7 +138,7 @@ void OutputFile::write(std::string_view text) {
 void OutputFile::finish() {
   write_through(kept_);
   kept_.clear();
-  if (::close(file_.release()) != 0) fail(errno);  // where a network's disk tells that it is full
+  if (::close(file_.release()) != 0) fail(errno);  // a network file system reports a full disk here
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();

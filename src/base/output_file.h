@@ -14,7 +14,7 @@ namespace deepgap {
 // What writing to a path ends at.
 struct OutputTarget {
   std::string path;       // links followed, also one to nothing yet; nothing is made
-  int descriptor = -1;    // of this process, where the path is a name of one: /dev/stdout, /dev/fd/3
+  int descriptor = -1;    // number of this process's descriptor that the path names: /dev/stdout, /dev/fd/3
   bool as_it_is = false;  // no regular file: nothing can take its place
 };
 OutputTarget output_target(const std::string& path);
@@ -24,7 +24,7 @@ void refuse_foreign_links(const std::string& path);
 
 class OutputFile {
  public:
-  // Of what is there nothing is touched yet.
+  // Opens the output; a file that is there already stays untouched until finish().
   explicit OutputFile(const std::string& path);
   ~OutputFile();  // without finish() nothing stays, but for what a device or pipe has got
   OutputFile(const OutputFile&) = delete;

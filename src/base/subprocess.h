@@ -3,7 +3,7 @@
 // The child dies with its parent (the thread that started it: start children from the main thread), is in a process group of its own, so
 // that Ctrl-C on the terminal reaches the parent alone, and inherits no descriptor but 0 to 2 and, where asked for, its end of the
 // channel as descriptor 3. Its stdin is empty; stdout and stderr come to the parent, which keeps their end.
-// Not thread-safe. Nothing here waits longer than it is told.
+// Not thread-safe. No call here waits longer than its limit.
 #pragma once
 
 #include "base/file.h"
@@ -29,7 +29,7 @@ struct SubprocessOptions {
   std::optional<uint64_t> data_bytes;              // RLIMIT_DATA: memory, not address space, of which CUDA reserves terabytes
   std::optional<uint64_t> cpu_seconds;             // RLIMIT_CPU: SIGXCPU, then SIGKILL a second later
   bool limits_are_lifted = false;                  // by lift_limits() later: until then the child could do it, too
-  size_t output_tail_bytes = 8192;                 // of stdout and stderr together
+  size_t output_tail_bytes = 8192;                 // stdout and stderr together
 };
 
 struct ExitState {
@@ -56,7 +56,7 @@ class Subprocess {
   // The end of stdout and stderr, from the start of a line where older text was dropped.
   std::string output_tail() const;
 
-  void lift_limits();            // of memory and CPU: those of this process hold
+  void lift_limits();            // removes the limits of memory and CPU: this process's own hold
   void send_signal(int number);  // nothing when it has ended already
   std::optional<ExitState> poll_exit();
   // nullopt: still running after `timeout`. Drains the output meanwhile, so that the child cannot block on it.

@@ -1,5 +1,5 @@
 // A file in the making, under another name in the folder of the one that it becomes: TARGET.unfinished-1a2b3c4d. It is locked while
-// somebody writes it, so that those of killed processes can be told from those of running ones and are removed by whoever writes TARGET
+// somebody writes it. The lock distinguishes it from files that killed processes left, which are removed by whoever writes TARGET
 // next.
 #pragma once
 

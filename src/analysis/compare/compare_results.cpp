@@ -42,7 +42,7 @@ const PointSummary* partner(const PointSummary& of, const std::vector<const Poin
   return among.size() == 1 ? among.front() : nullptr;
 }
 
-// Each on one, which both tell.
+// Returns true if both ran on one node each, both name it, and the names differ.
 bool other_node(const PointSummary& a, const PointSummary& b) {
   const auto tells_one = [](const PointSummary& point) { return point.nodes.size() == 1 && point.nodes.begin()->first != 0; };
   return tells_one(a) && tells_one(b) && a.nodes != b.nodes;

@@ -46,7 +46,7 @@ struct GateResult {
   bool together_slower = false;            // it is slower by more than the margin
   std::vector<const PointChange*> open;    // that cannot be excluded, nor shown
   size_t left_out = 0;                     // matched, but without a value of both
-  size_t needs_repeats = 0;                // of each side, to tell of all open ones at the ratios seen; or nodes; 0: not known
+  size_t needs_repeats = 0;                // repeats (or nodes) each side needs to resolve the open ones at these ratios; 0: not known
 };
 
 struct ResultsComparison {

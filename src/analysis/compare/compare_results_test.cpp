@@ -15,7 +15,7 @@ struct Side {
   double throughput = 100, scatter = 0.002;
   int repeats = 5;
   std::string device = "NVIDIA H100";
-  int nodes = 0;  // of a fleet, in turn; 0: not told
+  int nodes = 0;  // nodes of the fleet, used in turn; 0: not reported
   std::string node = "n";
   double offered = 0;  // queries a second, of an open loop
 };

@@ -41,7 +41,7 @@ Estimate with_ends(double value, double least, double most, const Estimate& a, c
 
 Estimate sum(const Estimate& a, const Estimate& b) { return with_ends(a.value + b.value, low(a) + low(b), high(a) + high(b), a, b); }
 
-// Of positive values; nullopt where the divisor's is not.
+// Divides positive values; nullopt where the divisor is not positive.
 std::optional<Estimate> quotient(const Estimate& a, const Estimate& b) {
   if (!(b.value > 0)) return std::nullopt;
   Estimate estimate = with_ends(a.value / b.value, low(a) / high(b), low(b) > 0 ? high(a) / low(b) : 0, a, b);

@@ -17,15 +17,15 @@ struct Price {
   bool of_machine = false;  // then it is the price of all that is in it, whatever the Point used
   int devices = 1;          // how many devices it is the price of
   bool bought = false;
-  double per_hour = 0;                 // of `devices` devices, or of the machine
-  std::optional<double> power_w;       // of one device, or of the machine, where nothing measured it
+  double per_hour = 0;                 // price of `devices` devices, or of the machine
+  std::optional<double> power_w;       // power of one device, or of the machine, where nothing measured it
   std::string currency, source, date;  // date: "2025", "2025-04" or "2025-04-30"
 };
 
 struct Electricity {
   double per_kwh = 0;
   double pue = 1;                       // what the building uses for each watt of the machine
-  std::optional<double> co2_g_per_kwh;  // of what is taken from the grid
+  std::optional<double> co2_g_per_kwh;  // grams of CO2 for each kWh from the grid
   std::string source, date;
 };
 

@@ -60,7 +60,7 @@ std::optional<double> latency_for(const PointSummary& point, const LatencyBound&
   return metric != nullptr && metric->over_repeats ? latency : std::min(limit_s(bound), latency.value_or(limit_s(bound)));
 }
 
-// At most, as far as is known: labels tell best, else how often the answer is another one than the reference's.
+// Returns the largest known loss of accuracy: from labels if there are some, else from how often the answer differs from the reference's.
 std::optional<double> loss_of(const PointSummary& point) {
   if (const MetricSummary* loss = point.find("accuracy_loss")) return std::max(0.0, high_end(*loss));
   if (point.point.precision == Precision::fp32 && !point.unchecked) return 0;
@@ -168,7 +168,7 @@ class Finder {
     return true;
   }
 
-  // Of the Line's trusted Points up to this one's batch.
+  // Collects the times of the Line's trusted Points up to this one's batch.
   std::optional<BatchTimes> times_of(const Line& line, const PointSummary& largest) const {
     BatchTimes times;
     times.largest = largest.point.batch;

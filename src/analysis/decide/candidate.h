@@ -37,10 +37,10 @@ struct Candidate {
   const Line* line = nullptr;
   Basis basis = Basis::measured;
   double capacity = 0;                  // items a second that the Point's devices carry within the bounds
-  std::optional<double> latency_s;      // of the first bound's percentile (p99 without one) at the rate each carries
+  std::optional<double> latency_s;      // the first bound's percentile (p99 without one) at each device's rate
   std::optional<double> accuracy_loss;  // at most, as far as is known
   int64_t devices = 0;                  // for the rate; without one, the Point's own
-  std::optional<double> cost_per_hour;  // of all of them; without a rate, of the Point's
+  std::optional<double> cost_per_hour;  // cost of all devices; without a rate, of the Point's devices
   std::optional<double> cost_per_1000;  // items at that rate
   std::optional<double> energy_j_per_item;
   std::optional<BatchTimes> times;  // where the basis is estimated
@@ -72,7 +72,7 @@ struct Candidates {
   std::vector<Candidate> fit;  // all bounds are held
   std::vector<Rejected> rejected;
 };
-// Of one Workload. Points that are candidates of a peak search count with what was offered to them.
+// Returns the candidates of one Workload. Points that are candidates of a peak search count with the load that was offered to them.
 Candidates candidates_for(const Workload& workload, const Demand& demand);
 
 // The same Candidate where another rate is asked for: devices, cost, latency.
@@ -81,7 +81,7 @@ void carry(Candidate& candidate, const Demand& demand);
 // By the goal, then by what is left of cost, energy, devices and latency, so that nothing chosen is dominated by what comes behind.
 bool goes_before(const Candidate& a, const Candidate& b, const Demand& demand);
 
-// What the goal is about; nullopt where the Candidate does not tell.
+// Returns the value that the goal optimizes; nullopt where the Candidate does not have it.
 std::optional<double> value_of(const Candidate& candidate, Goal goal, const Demand& demand);
 
 }  // namespace deepgap

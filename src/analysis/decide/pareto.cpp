@@ -47,7 +47,7 @@ bool beats(const Box& a, const Box& b) {
   return better;
 }
 
-// Of two metrics: the best lower end of the second among all whose lower end of the first is at least, or above, some value.
+// Answers, for two metrics: the best lower end of the second among all whose lower end of the first is at least, or above, some value.
 class SecondAlongFirst {
  public:
   explicit SecondAlongFirst(const std::vector<Box>& boxes) {

@@ -10,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double most_busy = 0.98;  // nearer to all of it, so few queries do not tell how long the queue becomes
+constexpr double most_busy = 0.98;  // share of the time; above it, so few queries do not show how long the queue becomes
 
 // Times of arrival at rate 1; the same for every estimate, so that estimates differ by what is estimated alone.
 std::vector<double> make_arrivals(int queries) {
@@ -44,7 +44,7 @@ struct Served {
   size_t batches = 0;
 };
 
-// `told`: of each query's latency, by its number; false ends it there.
+// Calls `told` with each query's number and latency; if it returns false, the simulation ends there.
 template <typename Told>
 Served serve(const std::vector<BatchTimes::Times>& by_size, const std::vector<double>& arrivals, double rate, const Told& told) {
   const size_t largest = by_size.size() - 1;
@@ -64,7 +64,7 @@ Served serve(const std::vector<BatchTimes::Times>& by_size, const std::vector<do
   return served;
 }
 
-// Whether the percentile at this rate is within the limit. What is not is often told by the first of the queries, in whose order they come.
+// Returns whether the percentile at this rate is within the limit. If not, the first queries, which come in order, often decide it.
 bool holds(const std::vector<BatchTimes::Times>& by_size, const std::vector<double>& arrivals, double rate, double percent,
            double limit_s) {
   size_t may_be_late = arrivals.size() - rank_of(percent, arrivals.size());

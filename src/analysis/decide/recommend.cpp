@@ -92,7 +92,7 @@ void add_bounds(const Workload& workload, const Candidate& choice, const Demand&
   }
 }
 
-// Of one way: what `deepgap run` is told to measure it. Empty of what others published: their engine need not be one of ours.
+// Returns the `deepgap run` that measures one way. Empty for what others published: their engine need not be one of ours.
 std::string run_command(const PointSummary& point, const std::string& more) {
   if (is_published(point.point)) return {};
   Point p = without_search_marks(without_load(point.point));

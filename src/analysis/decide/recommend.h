@@ -1,5 +1,5 @@
-// Recommendation: which device, engine, precision and batch to take for a demand, what comes next, and what would change the choice. Never
-// of Points that are unstable, invalid, undecided, unchecked or published by others, unless the Demand allows them. Pure functions; the
+// Recommendation: which device, engine, precision and batch to take for a demand, what comes next, and what would change the choice. Skips
+// Points that are unstable, invalid, undecided, unchecked or published by others, unless the Demand allows them. Pure functions; the
 // pointers lead into the Workload given.
 #pragma once
 
@@ -14,13 +14,13 @@ namespace deepgap {
 // Where the choice would be another one.
 struct BreakEven {
   std::string what;         // "price", "rate", "bound"
-  double from = 0, to = 0;  // of the price an hour and device, items a second, seconds
+  double from = 0, to = 0;  // unit by `what`: price per hour and device, items per second, seconds
   Candidate instead;
 };
 
 struct Unknown {
   std::string what;     // one line: what is not known
-  std::string command;  // the `deepgap run` that would tell; may be empty
+  std::string command;  // the `deepgap run` that would measure it; may be empty
 };
 
 struct Recommendation {

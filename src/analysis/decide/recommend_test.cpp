@@ -136,7 +136,7 @@ TEST(Recommend, WhatIsWithinTheBoundIsNotShownBeyondIt) {
   EXPECT_NEAR(three.nearest->excess, 310.0 / 300, 1e-9);
 }
 
-// One sample after the other tells as much of a queue as batches do; what comes at times of its own does not.
+// Samples one after the other show as much about a queue as batches do; samples that come at times of their own do not.
 TEST(Recommend, AQueueIsEstimatedFromWhatGoesOneByOne) {
   Demand demand;
   demand.bounds = {p99("6ms")};

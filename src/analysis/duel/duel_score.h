@@ -12,11 +12,11 @@
 
 namespace deepgap {
 
-// Of one contender against the first.
+// The result of one contender against the first.
 struct DuelStanding {
   int64_t pairs = 0;                 // behind the ratio
-  double seconds = 0;                // that their turns took
-  double ratio = 1;                  // of items a second, over the first one's
+  double seconds = 0;                // sum of the time that their turns took
+  double ratio = 1;                  // items per second over the first one's
   std::optional<Interval> interval;  // absent where too little was seen to state one
   SeriesShape shape = SeriesShape::steady;
   Resolution resolution = Resolution::resolved;
@@ -37,13 +37,13 @@ class DuelScore {
   DuelStanding standing(size_t contender) const;
 
  private:
-  std::vector<PairedSequence> against_first_;  // of all but the first
+  std::vector<PairedSequence> against_first_;  // one for each contender but the first
   int64_t rounds_ = 0;
 };
 
-// "1.07 times (1.05 to 1.09) that of native", "the same as that of native within 2 % (ratio 1.003, 0.991 to 1.01)", "not told apart from
-// that of native (ratio 1.01, 0.96 to 1.07)", "not told apart from that of native after 20 pairs of turns", and why where no interval is
-// stated.
+// Returns "1.07 times (1.05 to 1.09) that of native", "the same as that of native within 2 % (ratio 1.003, 0.991 to 1.01)", "not told apart
+// from that of native (ratio 1.01, 0.96 to 1.07)" or "not told apart from that of native after 20 pairs of turns", and where no interval is
+// stated, why.
 std::string duel_words(const DuelStanding& standing, const std::string& first, double margin);
 // "4 s", "about 3 minutes"
 std::string needed_words(double seconds);

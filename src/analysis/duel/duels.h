@@ -1,6 +1,6 @@
-// Duels of a set of results: every contender against the first of its duel, as the Records tell. What each start of the contenders showed
-// is one repeat; where there are several, the interval is that over them. Pure functions; the pointers lead into the Points given, which
-// must outlive the result.
+// Duels of a set of results: compares every contender with the first of its duel, by their Records. What each start of the contenders
+// showed is one repeat; where there are several, the interval is that over them. Pure functions; the pointers lead into the Points given,
+// which must outlive the result.
 #pragma once
 
 #include "analysis/duel/duel_score.h"
@@ -13,7 +13,7 @@
 namespace deepgap {
 
 struct DuelOutcome {
-  const PointSummary* point = nullptr;  // of the contender
+  const PointSummary* point = nullptr;  // the contender's Point
   std::string name;
   bool known = false;  // it has a ratio
   DuelStanding standing;
@@ -26,7 +26,7 @@ struct DuelFound {
   std::string axis, first_name;
   double margin = 0;
   std::vector<DuelOutcome> others;
-  std::vector<std::string> details;  // what else tells it from others of the same name: "rate=20"
+  std::vector<std::string> details;  // what else distinguishes it from others of the same name: "rate=20"
 
   std::string label() const;  // what the contenders have in common: "resnet50, batch 8, 2 threads", and `details`
 };

@@ -14,7 +14,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double busy = 0.85;  // of its time: what works so much has no time left for more
+constexpr double busy = 0.85;  // share of its time: a stage that is this busy cannot do more
 
 double value(const PointSummary& point, const std::string& metric) {
   const MetricSummary* found = point.find(metric);

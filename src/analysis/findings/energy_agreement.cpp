@@ -1,4 +1,4 @@
-// Whether a GPU's energy counter and its sampled power tell the same energy, where the window is long enough for both.
+// Checks whether a GPU's energy counter and its sampled power agree, where the window is long enough for both.
 #include "analysis/finding.h"
 #include "analysis/point_labels.h"
 #include "analysis/words.h"

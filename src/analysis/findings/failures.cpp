@@ -24,7 +24,7 @@ struct Extent {
   int64_t records = 0;
   std::vector<const PointSummary*> points;
   std::set<std::string> models, backends;
-  std::string stderr_tail;  // of the first that has one
+  std::string stderr_tail;  // stderr of the first failure that has some
 };
 
 // The last lines, which nearly always say why.

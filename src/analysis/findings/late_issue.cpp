@@ -9,7 +9,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double share_limit = 0.05;  // of the median latency
+constexpr double share_limit = 0.05;  // share of the median latency
 
 class LateIssue final : public Finding {
  public:

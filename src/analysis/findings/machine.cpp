@@ -37,7 +37,7 @@ void add_warnings(const FactTable& table, std::vector<Statement>& statements) {
   }
 }
 
-// Devices are told apart; hosts around one device are averaged over. Those that are known as nodes are in the intervals.
+// Reports Points whose repeats mix hosts. Devices are distinguished; hosts with one device are averaged. Known nodes are in the intervals.
 void add_mixture(const std::vector<PointSummary>& points, std::vector<Statement>& statements) {
   std::vector<const PointSummary*> mixed;
   std::set<std::string> hosts, machines;
@@ -85,7 +85,7 @@ void add_versions(const std::vector<PointSummary>& points, std::vector<Statement
   }
 }
 
-// Facts that spoil measurements wherever they are so. `deepgap doctor` knows more of the machine it runs on; this is what Records tell.
+// Reports facts that spoil measurements wherever they hold. `deepgap doctor` sees more of its own machine; this uses the Records alone.
 void add_conditions(const FactTable& environment, std::vector<Statement>& statements) {
   const std::string governor = only_value(environment, "cpu.governor");
   if (!governor.empty() && governor != "performance" && governor.rfind("not available", 0) != 0) {

@@ -15,7 +15,7 @@
 namespace deepgap {
 namespace {
 
-// Whether its throughput tells how fast a node is, whatever else is measured there.
+// Returns whether the Point's throughput shows how fast a node is, whatever else is measured there.
 bool tells_speed(const PointSummary& point) {
   return point.nodes.size() > 1 && point.usable() && !point.identity.device.empty() && point.find("throughput") != nullptr &&
          scenario_traits(point.point.scenario).takes_all && !tenant_place(point.point) && !contender_place(point.point);

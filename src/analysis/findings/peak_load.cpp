@@ -31,7 +31,7 @@ Confirmed confirmed(const Line& line, const PointSummary& point, double load) {
   return found;
 }
 
-// Of a load that was run under several names (rate=107 and rate=107.0) all runs count.
+// Joins the runs of a load that was run under several names (rate=107 and rate=107.0).
 void join_equal_loads(std::vector<Confirmed>& loads) {
   std::sort(loads.begin(), loads.end(), [](const Confirmed& a, const Confirmed& b) { return a.load < b.load; });
   std::vector<Confirmed> joined;
@@ -46,7 +46,7 @@ void join_equal_loads(std::vector<Confirmed>& loads) {
   loads = std::move(joined);
 }
 
-// As many digits as tell the two apart: "107 holds, at 107 none did" contradicts itself.
+// Returns both loads with enough digits to differ: "107 holds, at 107 none did" contradicts itself.
 std::pair<std::string, std::string> apart(double load, double above) {
   constexpr int most = 12;
   for (int digits = 3; digits < most; ++digits) {

@@ -1,4 +1,4 @@
-// What is not ours: points that others published, and where their tables contradict themselves; and what the prices do not tell.
+// Reports what is not ours: points that others published, where their tables contradict themselves, and what the prices lack.
 #include "record/published.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"

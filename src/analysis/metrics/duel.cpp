@@ -1,4 +1,4 @@
-// Of a contender of a duel, what its turns have shown against the first contender's. The parent knows it, who sees all of them.
+// Metrics of a duel: how each contender's turns compare with the first contender's. The parent computes them, because it sees all turns.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 

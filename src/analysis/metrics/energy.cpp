@@ -46,7 +46,7 @@ std::optional<Source> sampled(const Record& record, const Window& window) {
 std::optional<Source> best(const Record& record, const Window& window) {
   auto by_counter = counted(record, window);
   if (!by_counter) return sampled(record, window);
-  // A window of 80 ms by a counter that steps every 100 ms is zero joules or twice what it took; single readings of power tell even less.
+  // A window of 80 ms by a counter that steps every 100 ms is zero joules or twice the truth; single power readings are even worse.
   return by_counter->energy.half_width < by_counter->energy.joules / 2 ? by_counter : std::nullopt;
 }
 
@@ -92,7 +92,7 @@ std::optional<Estimate> long_run_power(const Record& record) {
   return source ? long_run_watts(*source, *steady) : std::nullopt;
 }
 
-// Of a window of a second the counter resolves a tenth; at rest the readings of power scatter less.
+// Prefers sampled power: at rest it scatters little, while the counter resolves only a tenth of a window of one second.
 std::optional<Estimate> idle_power(const Record& record) {
   const Window* idle = find_window(record, "idle");
   if (idle == nullptr || idle->end <= idle->begin) return std::nullopt;

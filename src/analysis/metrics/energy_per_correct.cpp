@@ -1,11 +1,11 @@
-// What a right answer costs, where labels tell which are right: an engine or a precision that is cheap and often wrong is not cheap.
+// Energy per correct answer, where labels say which are correct: an engine or precision that is cheap and often wrong is not cheap.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 
 namespace deepgap {
 namespace {
 
-// Of all items that were measured the share of the labelled ones (metrics/accuracy.cpp) is right.
+// Assumes that the share of correct answers among the labelled items (metrics/accuracy.cpp) holds for all items that were measured.
 std::optional<Estimate> energy_per_correct_answer(const Record& record) {
   const auto energy = find_metric("energy_j_per_item")->compute(record), right = left_by_worker(record, "accuracy_top1");
   if (!energy || !right || right->value <= 0) return std::nullopt;

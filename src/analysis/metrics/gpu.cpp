@@ -61,7 +61,7 @@ std::optional<double> share_with(const Series& series, const Window& window, uin
   return known > 0 ? std::optional(with / known) : std::nullopt;
 }
 
-// Of what is read once a second: a mean over the window, or over the readings just outside a short one.
+// Averages a value that is read once a second: over the window, or over the readings just outside a short one.
 std::optional<double> mean_near(const Series& series, const Window& window) {
   constexpr Nanoseconds near = 1'500'000'000;
   const auto mean = [&](Nanoseconds begin, Nanoseconds end) -> std::optional<double> {
@@ -93,8 +93,8 @@ std::optional<double> others(const Series& processes, const Window& window) {
   return most && *most >= 1 ? std::optional(*most - 1) : std::nullopt;
 }
 
-// A reading looks back over the driver's sample period, which NVML says is between a sixth of a second and a second: only readings whose
-// period lies in the window tell of it. The last one is taken at the window's edge, just after it.
+// A reading covers the driver's sample period, which NVML gives as between a sixth of a second and a second: only readings whose period
+// lies in the window describe it. The last one is taken at the window's edge, just after it.
 std::optional<double> utilization_within(const Series& series, const Window& window) {
   constexpr Nanoseconds longest_period = 1'000'000'000, edge = 50'000'000;
   double sum = 0;
@@ -109,8 +109,8 @@ std::optional<double> utilization_within(const Series& series, const Window& win
 
 std::optional<Estimate> utilization(const Record& record) { return over_gpus(record, "utilization", Over::mean, utilization_within); }
 
-// By the engine's marks, which enclose whole queries: exact, but gaps between their kernels are within. Those of queries that overlap on
-// a device tell nothing.
+// Uses the engine's marks, which enclose whole queries: exact, but gaps between their kernels are within. Where queries overlap on a
+// device, their marks do not show when it is idle.
 std::optional<double> idle_by_marks(const Record& record) {
   const auto& devices = record.point.placement.devices;
   const bool on_gpu = !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& d) { return d.kind == "cuda"; });

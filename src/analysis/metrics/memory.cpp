@@ -1,5 +1,5 @@
-// Memory of the device, as the engine tells, and of the worker process. Reserved and in use are kept apart: allocators take memory in
-// steps, and what is reserved says little about what is needed.
+// Memory of the device, as the engine reports it, and of the worker process. Reserved memory and memory in use are separate metrics:
+// allocators take memory in steps, and what is reserved says little about what is needed.
 #include "analysis/metric.h"
 
 namespace deepgap {

@@ -1,4 +1,4 @@
-// In which precision the work was done, as the engine tells of what it compiled.
+// The precisions in which the work was done, as the engine reports them for what it compiled.
 #include "analysis/metric.h"
 
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace deepgap {
 namespace {
 
-// The facts "macs.int8", "macs.fp32" and so on add up to 1; none of them is there where the engine does not tell.
+// The facts "macs.int8", "macs.fp32" and so on add up to 1; all of them are absent where the engine does not report them.
 std::optional<Estimate> share_of(const Record& record, std::string_view precision) {
   constexpr std::string_view prefix = "macs.";
   bool told = false;

@@ -1,4 +1,4 @@
-// What a server told of the window by its own statistics (docs/reference/engines/kserve.md).
+// Metrics from a server's own statistics for the window (docs/reference/engines/kserve.md).
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 

@@ -25,7 +25,7 @@ constexpr std::array<StageText, 8> stages{{
 
 std::string stage_id(const StageText& stage, const std::string& unit) { return std::string("stage_") + stage.name + "_" + unit; }
 
-// Of the time of all stages.
+// Returns the stage's share of the time of all stages.
 std::optional<Estimate> stage_share(const Record& record, const StageText& asked) {
   double all = 0;
   for (const StageText& stage : stages) {

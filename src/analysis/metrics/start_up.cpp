@@ -10,7 +10,7 @@ std::optional<Estimate> once(const std::optional<double>& value) {
   return Estimate{*value, {}, {}, 1};
 }
 
-// "compile.lower_s": what an engine tells of its load.
+// Returns a part of the load time that an engine reports, such as "compile.lower_s".
 std::optional<Estimate> part(const Record& record, const std::string& name) {
   const auto found = record.facts.find("compile." + name + "_s");
   const double* seconds = found == record.facts.end() ? nullptr : std::get_if<double>(&found->second);

@@ -10,7 +10,7 @@ namespace {
 
 struct Count {
   int64_t queries = 0;  // that succeeded
-  double items = 0;     // of those
+  double items = 0;     // items in those queries
   int64_t failed = 0;
 };
 
@@ -77,7 +77,7 @@ std::optional<Estimate> timings(const Record& record) {
 }
 
 std::optional<Estimate> failed_queries(const Record& record) {
-  if (auto counted = left_by_worker(record, "failed_queries")) return counted;  // of a run that went on
+  if (auto counted = left_by_worker(record, "failed_queries")) return counted;  // the run went on after failures
   if (record.outcome != Outcome::ok || record.timings.empty()) return std::nullopt;
   return Estimate{static_cast<double>(count_of(record).failed), {}, {}, static_cast<int64_t>(record.timings.size())};
 }

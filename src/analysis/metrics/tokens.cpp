@@ -149,8 +149,8 @@ std::optional<double> fact_number(const Record& record, const std::string& name)
   return std::nullopt;
 }
 
-// Of an engine in the process: tokens of the steps that did nothing else, over the time of these steps (llama-bench's pp and tg). The
-// interval is that of the time per token of single requests, to which it is proportional.
+// Returns an in-process engine's rate: tokens of the steps that did nothing else, over the time of these steps (llama-bench's pp and tg).
+// The interval is that of the time per token of single requests, to which it is proportional.
 std::optional<Estimate> engine_rate(const Record& record, const std::string& part, const std::optional<Estimate>& time) {
   const auto tokens = fact_number(record, "session." + part + ".tokens"), ms = fact_number(record, "session." + part + ".ms");
   if (record.outcome != Outcome::ok || !tokens || !ms || *tokens <= 0 || *ms <= 0) return std::nullopt;

@@ -30,7 +30,7 @@ std::optional<Estimate> steps_per_s(const Record& record) {
   return step;
 }
 
-// Of a whole step, counted on the Graph.
+// Multiplies a number per item, counted on the Graph, by the items of a whole step.
 std::optional<Estimate> of_step(const Record& record, int64_t per_item) {
   if (!trains(record) || record.outcome != Outcome::ok || per_item < 0) return std::nullopt;
   return Estimate{static_cast<double>(per_item) * static_cast<double>(record.point.batch) / 1e9, {}, {}, 1};
@@ -49,7 +49,7 @@ std::optional<Estimate> allreduce_alone_ms(const Record& record) {
   return seconds == nullptr ? std::nullopt : std::optional(Estimate{*seconds * 1e3, {}, {}, 1});
 }
 
-// Of that, what a step does not wait for.
+// Returns the share of the all-reduce time that a step does not wait for.
 std::optional<Estimate> allreduce_hidden_share(const Record& record) {
   const auto alone = allreduce_alone_ms(record), waited = left_by_worker(record, "allreduce_ms");
   if (!alone || !waited || alone->value <= 0) return std::nullopt;

@@ -23,13 +23,13 @@ namespace deepgap {
 enum class StepPart { forward, backward, update };
 constexpr size_t step_parts = 3;
 
-// Of one item; weights are read once for a batch.
+// What one item needs; weights are read once for a batch.
 struct KernelNeeds {
   enum class Kind { convolution, product, other };
   Kind kind = Kind::other;
   double flop = 0;
   double activations = 0, weights = 0;  // elements
-  // Of training.
+  // For training:
   double wide_activations = 0;   // elements that are float32 in every precision
   double fixed_bytes = 0;        // whatever batch and precision
   bool only_in_16_bits = false;  // a copy from or to float32
@@ -45,8 +45,8 @@ struct TrainingState {
 };
 struct NetworkNeeds {
   std::vector<KernelNeeds> kernels;
-  double inputs = 0, weights = 0, live_activations = 0;  // elements; of training weights are in `state`, and what lives is kept
-  std::optional<TrainingState> state = {};               // of training
+  double inputs = 0, weights = 0, live_activations = 0;  // elements; in training weights are in `state`, and live ones are kept
+  std::optional<TrainingState> state = {};               // set for training
 };
 
 // What a data sheet or a measurement says of a device.
@@ -56,7 +56,7 @@ struct DeviceFigures {
   double bytes_per_s = 0;
   std::optional<double> memory_bytes;
   std::optional<double> power_w;  // its limit
-  // Of a CPU: bytes a second by the bytes that are gone through, ascending; the last is main memory's. Empty: bytes_per_s for all.
+  // For a CPU: bytes per second by footprint in bytes, ascending; the last is main memory's. Empty: bytes_per_s for all.
   std::vector<std::pair<double, double>> bytes_per_s_by_footprint = {};
 };
 
@@ -70,10 +70,10 @@ struct Efficiencies {
 // Bytes that an element takes in a precision: 4, 2 or 1.
 double element_bytes(const std::string& precision);
 
-// Of activations that live at one time, or are kept for a backward pass.
+// Returns the bytes of activations that live at one time, or are kept for a backward pass.
 double live_bytes(const NetworkNeeds& network, double batch, const std::string& precision);
 
-// Of a batch, seconds. Throws Error{usage} where the device has no peak of that precision, or nothing was fitted for it.
+// Returns the seconds of one batch. Throws Error{usage} if the device has no peak for the precision, or nothing was fitted for it.
 double predicted_seconds(const NetworkNeeds& network, double batch, const std::string& precision, const DeviceFigures& device,
                          const Efficiencies& efficiencies);
 

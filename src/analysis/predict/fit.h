@@ -12,22 +12,22 @@ namespace deepgap {
 struct MeasuredPoint {
   std::string model, device, precision;
   double batch = 1;
-  double seconds = 0;       // of a batch
+  double seconds = 0;       // seconds per batch
   double memory_bytes = 0;  // 0: not known
   double power_w = 0;       // 0: not known
   const NetworkNeeds* network = nullptr;
   const DeviceFigures* figures = nullptr;
-  std::string setting = {};                       // of training: the optimizer
-  std::array<double, step_parts> part_seconds{};  // of training; 0: not known
-  double activation_bytes = 0;                    // of training: what the forward pass leaves; 0: not known
+  std::string setting = {};                       // for training: the optimizer
+  std::array<double, step_parts> part_seconds{};  // for training; 0: not known
+  double activation_bytes = 0;                    // for training: bytes that the forward pass leaves; 0: not known
 };
 
 struct EngineFit {
   Efficiencies efficiencies;
   double memory_factor = 1;  // bytes in use are weights, or what training holds, + factor * (inputs + live activations) + rest
   double memory_rest_bytes = 0;
-  size_t memory_points = 0;              // behind it; 0: nobody told
-  std::array<double, 3> power_shares{};  // of the limit: idle, and by used_shares()
+  size_t memory_points = 0;              // points behind it; 0: their memory was not measured
+  std::array<double, 3> power_shares{};  // shares of the power limit: idle, and by used_shares()
 };
 
 // Least sum of |log(measured / predicted)|, by a pattern search from a fixed start: the same points give the same fit. Every precision of
@@ -44,7 +44,7 @@ struct Misses {
 // Each model, device or pair left out once and predicted from the others. A fold whose precisions the rest does not have is passed over.
 Misses misses(const std::vector<MeasuredPoint>& points, LeftOut left_out);
 
-// Of points that the fit had not seen, on other devices: those in precisions that it has.
+// Returns how far predictions missed points on other devices that the fit had not seen, in precisions that it has.
 Misses misses_of(const EngineFit& fit, const std::vector<MeasuredPoint>& unseen);
 
 // Half-width, as a ratio above 1, of a band that holds so large a share of predictions: the split-conformal quantile (Vovk et al. 2005) of

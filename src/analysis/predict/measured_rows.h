@@ -12,10 +12,10 @@ namespace deepgap {
 enum class MeasuredKind { gpu, training, cpu };  // inference on GPUs, training on GPUs, inference on CPUs
 
 struct MeasuredRow {
-  std::string model, device, precision;  // device: as its driver tells it; of a CPU the name of one in packed_cpus()
-  double batch = 1, seconds = 0;         // of a batch, or a step
+  std::string model, device, precision;  // device: the driver's name for it; for a CPU, one in packed_cpus()
+  double batch = 1, seconds = 0;         // seconds: per batch, or per step
   double memory_bytes = 0, power_w = 0;  // 0: not known
-  // Of training.
+  // For training:
   std::string optimizer = {};
   std::array<double, step_parts> part_seconds{};  // 0: not known
   double activation_bytes = 0;                    // 0: not known

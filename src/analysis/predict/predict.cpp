@@ -35,7 +35,7 @@ Band Predictor::band(const std::string& model, const DeviceFigures& device, doub
   return band.other_architecture || band.only_device ? widened(band) : band;
 }
 
-// How far an engine's efficiency goes from one device or architecture to another only engines that were measured on several can tell.
+// Widens the band by how far an engine's efficiency differs between devices or architectures; only engines measured on several show that.
 Band Predictor::widened(Band band) {
   if (!across_misses_) across_misses_ = is_this_engine_ ? deepgap::misses_of(fit_, across_) : misses(across_, LeftOut::device);
   Band across{.share = band.share,

@@ -16,21 +16,21 @@ struct MemoryParts {
 };
 
 struct Prediction {
-  double seconds = 0;                   // of a batch, or a step
+  double seconds = 0;                   // seconds per batch, or per step
   std::optional<double> low, high;      // the band; absent where nothing can be said
-  std::optional<double> memory_bytes;   // of the device, in use; absent: of this engine nobody told
+  std::optional<double> memory_bytes;   // device memory in use; absent: not known for this engine
   std::optional<bool> fits;             // absent: the device's memory is not known
   std::optional<double> largest_batch;  // that fits, whole; 0: none does
   std::optional<double> power_w, energy_j_per_item;
   std::optional<double> measured_seconds;                      // the Point itself, where it is among what was fitted
-  std::optional<std::array<double, step_parts>> part_seconds;  // of a step
-  std::optional<MemoryParts> memory_parts;                     // of a training
+  std::optional<std::array<double, step_parts>> part_seconds;  // parts of a step
+  std::optional<MemoryParts> memory_parts;                     // memory of a training by part
 };
 
 // What the band of a device was made of.
 struct Band {
   double ratio = 0;  // 1.2: from time / 1.2 to time * 1.2; 0: nothing to make it of
-  double share = 0;  // of predictions that it holds
+  double share = 0;  // share of predictions within the band
   LeftOut left_out = LeftOut::model;
   bool other_architecture = false;  // nothing of the device's architecture was measured with this engine
   bool only_device = false;         // ... but one device alone, and not this one: no other can be left out

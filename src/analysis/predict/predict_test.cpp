@@ -146,7 +146,7 @@ TEST(Predictor, WhatNobodyTriedHasNoBand) {
   EXPECT_FALSE(predictor.predict(small, "other", 1, "fp16", slow, {}).low);
 }
 
-// One device alone was measured: what another takes only others' cards can tell, whatever the architecture.
+// With one device measured, only the misses on others' cards give the band for another device, whatever the architecture.
 TEST(Predictor, OfOneDeviceAloneAnotherHasTheBandOfOthers) {
   const NetworkNeeds small = network(0.2), large = network(3);
   DeviceFigures cousin = quick;

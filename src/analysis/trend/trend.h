@@ -18,7 +18,7 @@ namespace deepgap {
 struct TrendRun {
   int64_t started_unix_ns = 0;
   std::string version;  // what the fact that was asked for says
-  double value = 0;     // of all repeats of the run, geometric mean; divided by the control's where there is one
+  double value = 0;     // geometric mean of the run's repeats; divided by the control's if any
 };
 
 struct TrendChange {
@@ -36,7 +36,7 @@ struct TrendSeries {
 
 class TrendCollector {
  public:
-  // `version`: a fact of the environment, such as deepgap.git, that is told beside the dates.
+  // `version`: a fact of the environment, such as deepgap.git, that is shown beside the dates.
   TrendCollector(std::string metric, std::string version) : metric_(std::move(metric)), version_(std::move(version)) {}
 
   void add(const Record& record);          // those without the metric are left out

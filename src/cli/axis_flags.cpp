@@ -20,7 +20,7 @@ std::string flag_name(const AxisFlag& flag) {
   return flags.substr(begin, flags.find(',', begin) - begin);
 }
 
-// Of `text`, which the flag `place` gives.
+// Parses `text`, which the flag `place` gives, as the values of an axis.
 Axis axis_of(const std::string& place, const std::string& name, const std::string& text) {
   Axis axis{name, axis_values(name, text, place)};
   axis.places.assign(axis.values.size(), place);

@@ -1,4 +1,4 @@
-// What the backends tell of themselves, asked in one child process each, so that this process opens no engine and a plug-in that crashes
+// What the backends report about themselves, each asked in a child process, so that this process opens no engine and a plug-in that crashes
 // or hangs is a row with its reason. For the commands `backends` and `devices`.
 #pragma once
 

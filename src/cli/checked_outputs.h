@@ -19,9 +19,9 @@ struct CheckedSample {
   std::vector<Tensor> outputs;
 };
 struct CheckedOutputs {
-  std::string version;                    // of the engine, or the folder
-  Precision judged_as = Precision::fp32;  // judged_precision() of the model; of a folder nothing is asked
-  std::vector<std::string> names{};       // of the outputs
+  std::string version;                    // version of the engine, or the folder
+  Precision judged_as = Precision::fp32;  // judged_precision() of the model; not used for a folder
+  std::vector<std::string> names{};       // names of the outputs
   std::vector<CheckedSample> samples{};
   std::string random{}, overflow{};  // as OutputsMade says
 };
@@ -32,7 +32,7 @@ CheckedOutputs outputs_of(const OutputsRequest& request);
 void require_no_nan(const CheckedOutputs& expected);
 // {"version","samples","nodes"}, as sample_outputs.h says of NodeChecks.
 nlohmann::json nodes_of(const OutputsRequest& request);
-// Of the model's outputs, by their names or numbers. Throws Error{input} for a set that has others.
+// Reads the model's outputs by their names or numbers. Throws Error{input} if the folder has other outputs.
 CheckedOutputs outputs_in_folder(const std::string& folder, const std::vector<std::string>& names);
 
 // Throws Error{input} where the numbers of outputs differ.

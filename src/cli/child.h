@@ -14,7 +14,7 @@
 namespace deepgap {
 
 struct ChildCall {
-  std::string command;  // of add_child_command()
+  std::string command;  // name given to add_child_command()
   std::string subject;  // begins the words of an Error: "native with resnet50"
   nlohmann::json request = nlohmann::json::object();
   std::function<void(const Frame&)> on_frame = {};    // what the child sends before its answer

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 struct CacheKind {
   const char* name;
-  const char* folder;  // of the cache; empty: the cache itself
+  const char* folder;  // subfolder of the cache; empty: the cache itself
   std::string_view begins, holds;
   const char* is;
 };

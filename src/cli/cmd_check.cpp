@@ -193,7 +193,7 @@ class CheckCommand : public Command {
     return request_.precision == Precision::int8 ? request_.quantize.min_sqnr_db : min_sqnr_db(request_.precision);
   }
 
-  // As `run` judges such a network: its outputs tell nothing of the engine, every node alone does. Returns what is wrong.
+  // Judges as `run` judges such a network: by every node alone, because its outputs show nothing of the engine. Returns what is wrong.
   std::string judge_by_nodes(CheckResult& result) const {
     std::vector<NodeCheck> nodes;
     const nlohmann::json done = nodes_of(request_);
@@ -282,7 +282,7 @@ class CheckCommand : public Command {
 
   OutputsRequest request_;
   EngineFlags flags_;
-  SelectionFlags which_;  // of Stores
+  SelectionFlags which_;  // selects Records in Stores
   std::string against_, outputs_;
   std::vector<std::string> more_stores_;
   std::optional<double> margin_;

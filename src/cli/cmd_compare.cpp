@@ -89,7 +89,7 @@ class CompareCommand final : public Command {
   int run() override;
 
  private:
-  SelectionFlags which_;  // of both sides
+  SelectionFlags which_;  // selects Records on both sides
   std::vector<std::string> stores_;
   std::string a_, b_, margin_ = "2%", fail_if_slower_, format_ = "text", output_;
   bool json_ = false, profile_ = false;
@@ -112,7 +112,7 @@ Results selected(const std::string& path, const Selection& selection, KeptProfil
   return collector.results();
 }
 
-// Of every pair that has both profiles.
+// Compares the profiles of every pair that has both.
 std::string profiles_text(const ResultsComparison& found, const KeptProfiles& of_a, const KeptProfiles& of_b, const ComparedSides& sides) {
   constexpr size_t top = 12;
   const PointLabels labels = labels_of(found);

@@ -1,4 +1,4 @@
-// `deepgap completion SHELL` and `deepgap manual`: made of the same tables as --help, so that they tell of this very program.
+// `deepgap completion SHELL` and `deepgap manual`: made from the same tables as --help, so that they match this very program.
 #include "base/text.h"
 #include "build_state.h"
 #include "cli/flag_table.h"

@@ -36,7 +36,7 @@ json cpu_row() {
           {"backends", json::array()}};
 }
 
-// What the driver tells, as a row of each GPU; without one a row that says why.
+// Adds a row for each GPU that the driver reports; without a GPU, a row that says why.
 void add_gpus(const GpuInventory& inventory, bool anonymous, json& rows) {
   if (inventory.gpus.empty()) rows.push_back({{"device", "cuda"}, {"available", false}, {"reason", inventory.reason}});
   for (size_t i = 0; i < inventory.gpus.size(); ++i) {
@@ -54,7 +54,7 @@ void add_gpus(const GpuInventory& inventory, bool anonymous, json& rows) {
   }
 }
 
-// A device that the driver did not tell of is named by the first backend that knows it.
+// Adds devices that the driver did not report; the first backend that knows one names it.
 void add_backends(const json& backends, json& rows) {
   for (const json& backend : backends) {
     if (!backend["available"].get<bool>()) continue;

@@ -28,7 +28,7 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t memory_limit_bytes = uint64_t{8} << 30;      // beyond what the file itself takes
-constexpr uint64_t inspect_limit_s = 60, write_limit_s = 1800;  // of CPU time; seeding the weights of a deep network takes minutes
+constexpr uint64_t inspect_limit_s = 60, write_limit_s = 1800;  // CPU time; seeding the weights of a deep network takes minutes
 
 // A file of some gigabytes is mapped and its tensors copied.
 uint64_t memory_for(const std::vector<std::string>& names) {

@@ -29,13 +29,13 @@ std::vector<std::string> values_of(const std::string& axis, const std::vector<st
   return values;
 }
 
-// Of which figures of several architectures are at hand: what others published. On several CPUs nothing was measured.
+// Returns the engine with published figures for several architectures; empty for CPUs, because several were not measured.
 std::string measured_across(MeasuredKind kind) {
   if (kind == MeasuredKind::cpu) return {};
   return kind == MeasuredKind::training ? "pytorch" : "tensorrt";
 }
 
-// A CPU is told by the file that `deepgap ceilings --json` made of it.
+// Returns whether a CPU is given as the file that `deepgap ceilings --json` made on it.
 bool is_ceilings_file(const std::string& device) { return device.ends_with(".json"); }
 
 class PredictCommand final : public Command {
@@ -114,7 +114,7 @@ class PredictCommand final : public Command {
     return kind == MeasuredKind::training ? trained().front() : "native";
   }
 
-  // Of devices of one kind; adds to `all` and returns their table.
+  // Predicts for devices of one kind; adds to `all` and returns their table.
   std::string foretell(MeasuredKind kind, const std::vector<std::string>& devices, std::vector<PredictedRow>& all) {
     if (kind == MeasuredKind::cpu && trains())
       throw Error(ErrorKind::usage, "--task train: training on a CPU has not been measured, so it cannot be predicted");

@@ -132,7 +132,7 @@ class RecommendCommand final : public Command {
     throw Error(ErrorKind::usage, "--minimize: " + unknown_name("goal", goal_, {"cost", "energy", "devices", "latency"}));
   }
 
-  // What is asked can be told of these Points at all.
+  // Throws if these Points cannot answer the question at all.
   void check_fits(const Demand& demand, const Workload& workload, const std::vector<PointSummary>& points) const {
     const auto has_cost = [](const PointSummary& point) { return point.find("cost_per_hour") != nullptr; };
     if (demand.goal == Goal::cost && prices_.empty() && std::none_of(points.begin(), points.end(), has_cost))

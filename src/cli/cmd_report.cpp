@@ -139,7 +139,7 @@ class ReportCommand final : public Command {
     return tracks;
   }
 
-  // Of Points that are not valid one run each; where there are too many, of every kind of reason some.
+  // Picks one run of each Point that is not valid; if there are too many, some for every kind of reason.
   RunSequences sequences(const Results& results) const {
     constexpr size_t most = 12;
     const PointLabels labels(results.points);
@@ -203,7 +203,7 @@ class ReportCommand final : public Command {
     return text;
   }
 
-  // Of each Point the first good run, and the first that is not valid.
+  // Keeps the first good run of each Point, and the first that is not valid.
   void note_record(const Record& record) {
     if (record.outcome != Outcome::ok) return;
     const PointOnDevice key{record.point, identity_of(record).device};

@@ -164,7 +164,7 @@ void RunCommand::declare_where(CLI::App& app) {
   app.add_flag("--json", json_, "Print the summary as JSON")->group(where_group);
 }
 
-// Of scenarios whose windows end by the clock alone, as those with a rate do: no interval lets them be shorter than they are.
+// Returns whether windows end by the clock alone, as those with a rate do: an interval cannot shorten them.
 bool have_own_windows(const std::vector<Axis>& axes) {
   const Axis* scenarios = find_axis(axes, "scenario");
   const auto has_own = [](const std::string& name) {
@@ -274,7 +274,7 @@ int RunCommand::run() {
   return dry_run_ ? dry_run(study, settings) : execute_and_profile(study, settings);
 }
 
-// Of a study file: what is no search first, then each grid that is one, into the same Store.
+// Runs a study file: first the grids that are not searches, then each grid that is one, into the same Store.
 int RunCommand::run_parts(const Study& study, const RunSettings& settings) const {
   if (profile_) throw Error(ErrorKind::usage, "--profile does not work with find_peak in a study: leave one of them out");
   if (json_) throw Error(ErrorKind::usage, "--json describes one search or one grid: leave it out for a study with find_peak");
@@ -339,7 +339,7 @@ int RunCommand::execute_and_profile(const Study& study, const RunSettings& setti
   return code;
 }
 
-// When nothing is timed any more and the results are told: it takes some seconds for each point.
+// Runs after all timing, when the results are shown: it takes some seconds for each point.
 void RunCommand::take_profiles(const RunReport& report, const RunSettings& settings) const {
   if (!profile_ || report.interrupted || !report.store_error.empty()) return;
   flush_standard_output();
@@ -372,7 +372,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   print_ending(report, settings, json_);
   if (!json_ && !settings.peak) print_text(winners_text(report, terminal_columns(stdout)));
   run_flags_.keep_timings(report, settings);
-  run_flags_.keep_json(json);  // last: where it cannot be written, the result is told all the same
+  run_flags_.keep_json(json);  // last: if it cannot be written, the result has been shown all the same
   return code;
 }
 

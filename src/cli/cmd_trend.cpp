@@ -22,7 +22,7 @@
 namespace deepgap {
 namespace {
 
-constexpr size_t fewest_runs = 10;  // of which anything can be told (stats/e_divisive.h)
+constexpr size_t fewest_runs = 10;  // fewer runs do not show a change (stats/e_divisive.h)
 
 class TrendCommand final : public Command {
  public:

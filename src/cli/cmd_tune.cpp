@@ -132,7 +132,7 @@ std::string value_of(const Point& point, const std::string& axis) {
   return option == point.options.end() ? "-" : option->second;
 }
 
-// "fp32, threads 2, streams 1": what tells a configuration from the others; all of it where there is only one.
+// Returns "fp32, threads 2, streams 1": the settings that vary between configurations; all of them if there is only one.
 std::string configuration_text(const Point& point, const std::vector<std::string>& varied) {
   std::vector<std::string> parts;
   for (const std::string& axis : varied) {

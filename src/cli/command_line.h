@@ -28,7 +28,7 @@ class CommandLine {
   // Not the hidden ones, by name.
   std::vector<const CLI::App*> shown() const;
   const Command& command(const CLI::App& shown) const { return *commands_.at(&shown); }
-  // Of the program, or of one subcommand by name. Throws Error{usage} for an unknown name.
+  // Returns the help of the program, or of one subcommand by name. Throws Error{usage} for an unknown name.
   std::string help(const std::string& name = "", bool complete = true) const;
 
  private:

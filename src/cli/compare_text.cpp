@@ -114,7 +114,7 @@ std::string why_unusable(const PointSummary& a, const PointSummary& b, const std
   return join(parts, ", ");
 }
 
-// Of what is in no row.
+// Returns notes about the Points that are in no row.
 std::vector<std::string> unmatched_notes(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
                                          const PointLabels& labels) {
   std::vector<std::string> lines;
@@ -166,7 +166,7 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
   return lines;
 }
 
-// Of some of its points, which lie in it.
+// Returns the row names of some of the comparison's points.
 std::vector<std::string> names_of(const std::vector<const PointChange*>& changes, const ResultsComparison& comparison) {
   const std::vector<std::string> rows = row_labels(comparison, labels_of(comparison));
   std::vector<std::string> names;
@@ -174,7 +174,7 @@ std::vector<std::string> names_of(const std::vector<const PointChange*>& changes
   return names;
 }
 
-// "; 14 repeats of each side would tell (in 80 % of cases, at the ratios seen)"
+// Returns "; 14 repeats of each side would tell (in 80 % of cases, at the ratios seen)".
 std::string needed_text(const GateResult& found) {
   if (found.open.empty()) return {};
   const auto known = [](const PointChange* change) { return change->comparison.repeats.known(); };

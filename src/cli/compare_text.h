@@ -20,10 +20,10 @@ struct GateAnswer {
   std::string result;  // a word for the exit code
   std::optional<GateResult> judged;
 };
-// "gate (slower by more than 2 %): not enough data: ...; 14 repeats of each side would tell ...", one line.
+// Returns one line: "gate (slower by more than 2 %): not enough data: ...; 14 repeats of each side would tell ...".
 std::string gate_text(const GateAnswer& gate, const ResultsComparison& comparison);
 
-// Of its rows: what tells them apart.
+// Returns labels with what distinguishes the comparison's rows.
 PointLabels labels_of(const ResultsComparison& comparison);
 
 // The table at most `width` characters wide where that can be had; 0: as wide as it is.

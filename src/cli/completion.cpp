@@ -15,7 +15,7 @@ std::vector<std::string> all_flags(const CommandRow& command) {
   return names;
 }
 
-// Of the shell's function: what completes a word behind a flag of this kind.
+// Returns the part of the shell's function that completes a word behind a flag of this kind.
 std::string bash_values(const FlagRow& flag) {
   switch (flag.takes) {
     case Takes::folder:

@@ -13,7 +13,7 @@ struct ReaderLimits {
   std::string subject;  // begins the line that says which limit was broken
   uint64_t memory_bytes = uint64_t{8} << 30;
   uint64_t cpu_seconds = 60;
-  uint64_t file_bytes = uint64_t{1} << 30;  // of what it writes
+  uint64_t file_bytes = uint64_t{1} << 30;  // limit for each file that it writes
   std::vector<std::string> outputs;         // files or folders that it makes: it may write beside them and nowhere else
 };
 

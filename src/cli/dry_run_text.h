@@ -1,4 +1,4 @@
-// What `deepgap run --dry-run` tells, for people and as JSON. Pure functions.
+// The output of `deepgap run --dry-run`, for people and as JSON. Pure functions.
 #pragma once
 
 #include "run/run_study.h"

@@ -27,7 +27,7 @@
 namespace deepgap {
 namespace {
 
-// By record_id: it takes all Records to tell.
+// Returns losses by record_id: computing them takes all Records.
 std::map<std::string, Estimate> accuracy_losses(const std::vector<std::string>& paths, const Selection& selection,
                                                 const std::vector<std::string>& metrics) {
   if (std::find(metrics.begin(), metrics.end(), "accuracy_top1") == metrics.end()) return {};
@@ -71,7 +71,7 @@ std::vector<double> missing_of(const Record& record, const std::vector<double>& 
   return missing;
 }
 
-// A Record that was imported has no timings, but tells how many there were.
+// Returns the number of timings. An imported Record has no timings, but says how many there were.
 int64_t timings_of(const Record& record, int64_t stored) {
   const auto told = record.estimates.find("timings");
   return stored == 0 && told != record.estimates.end() ? std::llround(told->second.value) : stored;
@@ -110,7 +110,7 @@ class Supplement {
     if (!missing_of(*more_, missing).empty()) ++without_;
     return *more_;
   }
-  // ... and with what a Record alone does not tell: its loss of accuracy, its costs.
+  // Adds what a Record alone does not contain: its loss of accuracy, its costs.
   const Record& with_all(const Store& store, const Record& each) {
     const Record& record = with_percentiles(store, each);
     const auto loss = losses_.find(each.record_id);

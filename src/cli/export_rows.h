@@ -17,7 +17,7 @@ struct ExportRows {
   std::string percentiles, prices, baseline;  // as their flags say it; empty: none
 };
 
-// To the file `output`; empty: to standard output. What is missing in the end is told on stderr. Throws Error{usage | input}.
+// Writes to the file `output`; empty: to standard output. Reports on stderr what is missing in the end. Throws Error{usage | input}.
 void write_export_rows(const ExportRows& rows, ExportFormat format, const std::string& output);
 
 }  // namespace deepgap

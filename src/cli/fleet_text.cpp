@@ -17,7 +17,7 @@ using nlohmann::json;
 std::string dump(const json& value) { return value.dump(2, ' ', true, json::error_handler_t::replace) + "\n"; }
 std::string time_text(double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); }
 
-// Of a node of the kind, by the words of its constraint: "h100" is a price of "NVIDIA H100". Of CPU lots there is none.
+// Costs of a lot. The price is found by the words of its node constraint: "h100" is a price of "NVIDIA H100". CPU lots have none.
 struct LotCost {
   double hours = 0, amount = 0;
   bool known = false;

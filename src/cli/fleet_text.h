@@ -1,4 +1,4 @@
-// What `deepgap fleet` tells, for people and as JSON. Pure functions.
+// The output of `deepgap fleet`, for people and as JSON. Pure functions.
 #pragma once
 
 #include "analysis/cost/prices.h"

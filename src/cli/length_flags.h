@@ -28,7 +28,7 @@ class LengthFlags {
   bool is_quick() const { return quick_; }
   // Whether they have a rule for how long it takes.
   bool any_rule() const;
-  // Of the whole search where there is one. Throws Error{usage}.
+  // Returns the budget of the whole search if there is one. Throws Error{usage}.
   std::optional<std::chrono::nanoseconds> budget() const;
   // A list of --percentile is of columns; one alone is what --interval is about. Throws Error{usage}.
   std::vector<double> shown_percentiles() const;

@@ -7,7 +7,7 @@
 
 namespace deepgap {
 
-// For this process: the CPUs that it may use, and GPUs by the uuid that the driver tells a child of it, when one is asked for.
+// Returns the settings for this process: the CPUs that it may use, and GPUs by uuid, which a child asks the driver for when it is needed.
 LockSettings lock_settings(WhenBusy when_busy = WhenBusy::wait);
 
 // "wait", "refuse" or "share"; throws Error{usage}.

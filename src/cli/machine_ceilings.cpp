@@ -28,7 +28,7 @@ using nlohmann::json;
 constexpr const char* child_command = "__ceilings";
 constexpr const char* gpu_child_command = "__gpu_ceilings";
 constexpr std::chrono::seconds gpu_patience{120};  // it takes some seconds
-constexpr int version = 2, gpu_version = 3;        // of what is measured, and how
+constexpr int version = 2, gpu_version = 3;        // version of what is measured and how; increased when that changes
 
 int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
   const auto found = facts.find(key);
@@ -51,7 +51,7 @@ json identity(const CeilingsOf& whose, const Facts& environment) {
           {"machine", facts_to_json(facts)}};
 }
 
-// The same of a GPU, whose clocks, limits and driver are what it depends on. nullopt: nobody tells which GPU it is, so nothing can be kept.
+// Returns the same for a GPU: its ceilings depend on its clocks, limits and driver. nullopt: the GPU is not known, so nothing can be kept.
 std::optional<json> gpu_identity(const DeviceId& device) {
   const GpuInventory inventory = ask_for_gpus();
   const auto index = static_cast<size_t>(device.index);

@@ -21,7 +21,7 @@ struct CeilingsOf {
 // Error{usage} where `fresh` ones of such a device are asked for, Error{refused} where the CPU's child died.
 ShownCeilings machine_ceilings(const CeilingsOf& whose, const Facts& environment, const std::string& cache_dir, bool fresh);
 
-// Of all last-level caches together; 0: not known.
+// Returns the size of all last-level caches together; 0: not known.
 int64_t last_cache_bytes(const Facts& environment);
 
 }  // namespace deepgap

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     say(stderr, fmt::format("deepgap: {}\n", one_line(error.what(), longest_message)));  // it may quote a file
     code = exit_code_for(error.kind());
   } catch (const std::system_error& error) {
-    if (std::ferror(stdout) != 0) return output_failed(error.code().value());  // of fmt::print
+    if (std::ferror(stdout) != 0) return output_failed(error.code().value());  // thrown by fmt::print
     say(stderr, fmt::format("deepgap: internal error: {}\n", printable(error.what())));
   } catch (const std::exception& error) {
     say(stderr, fmt::format("deepgap: internal error: {}\n", printable(json_words(error))));

@@ -42,7 +42,7 @@ std::map<std::string, std::string> options_of_audit_file(const std::string& path
   return options;
 }
 
-// Of MLPerf runs by their rules; of what stands beside them in a study by its duration.
+// Returns whether the grid is an MLPerf run. MLPerf runs last as their rules say; others in the study, as their duration says.
 bool is_mlperf(const Grid& grid) { return find_axis(grid.axes, "mlperf") != nullptr; }
 
 }  // namespace

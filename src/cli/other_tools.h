@@ -45,12 +45,12 @@ struct TheirAnswer {
   std::string_view flag, tool, ours;
 };
 
-// Of hyperfine, nvbench, Google Benchmark and llama-bench.
+// Returns the flags of hyperfine, nvbench, Google Benchmark and llama-bench.
 std::span<const TheirFlag> flags_of_benchmark_tools();
 std::span<const TheirAnswer> answers_to_benchmark_tools();
 
-// Of onnxruntime_perf_test, genai-perf and other benchmarks of LLM servers, and the rarer ones of trtexec, benchmark_app, perf_analyzer
-// and llama-bench.
+// Returns the flags of onnxruntime_perf_test, genai-perf and other benchmarks of LLM servers, and the rarer ones of trtexec, benchmark_app,
+// perf_analyzer and llama-bench.
 std::span<const TheirFlag> flags_of_engine_tools();
 std::span<const TheirAnswer> answers_to_engine_tools();
 

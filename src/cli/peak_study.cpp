@@ -43,7 +43,7 @@ Nanoseconds set_window(StoppingSettings& stopping) {
   return *stopping.duration;
 }
 
-// The least that a window can tell about: half as many queries again as the percentile needs, because arrivals are random.
+// Uses the shortest window that can decide: half as many queries again as the percentile needs, because arrivals are random.
 void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound& bound, Nanoseconds window, const PeakFlags& flags) {
   settings.ratio = flags.ratio;
   settings.interval = flags.interval;
@@ -65,7 +65,7 @@ void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound&
   }
 }
 
-// Of several, the one whose percentile needs the most queries.
+// Returns, out of several bounds, the one whose percentile needs the most queries.
 LatencyBound most_demanding(const std::vector<LatencyBound>& bounds) {
   return *std::max_element(bounds.begin(), bounds.end(), [](const auto& a, const auto& b) { return a.percent < b.percent; });
 }

@@ -12,7 +12,7 @@ struct PeakFlags {
   std::optional<double> from;  // the first load
   double ratio = 0.02;
   double interval = 0;                // PeakSettings::interval
-  std::optional<Nanoseconds> budget;  // of the search: windows that the user did not choose fit into it
+  std::optional<Nanoseconds> budget;  // time for the search: windows that the user did not choose fit into it
 };
 
 // Throws Error{usage} where there is no bound, more than one scenario, one without a load to choose, the load given as an axis, or an

@@ -19,7 +19,7 @@ class Networks {
  public:
   // As open_model() throws.
   const NetworkNeeds& of(const std::string& model, const std::map<std::string, std::vector<int64_t>>& shapes = {});
-  // Of a step of training. `optimizer`: sgd, momentum, adam, adamw; throws Error{usage} for another.
+  // Returns the needs of a training step. `optimizer`: sgd, momentum, adam, adamw; throws Error{usage} for another.
   const NetworkNeeds& training(const std::string& model, const std::string& optimizer,
                                const std::map<std::string, std::vector<int64_t>>& shapes = {});
 
@@ -30,7 +30,7 @@ class Networks {
 // Devices by their data sheet, each once.
 class Devices {
  public:
-  // By the name that a driver tells; nullptr where no data sheet is known.
+  // Finds a device by the driver's name for it; nullptr where no data sheet is known.
   const DeviceFigures* of_driver(const std::string& name);
   // What a user writes, "h100" or "L4", as the name of a data sheet; where several match, the first that something was measured on. Throws
   // Error{usage} listing what is known.
@@ -38,7 +38,7 @@ class Devices {
   const DeviceFigures& figures(const DataSheet& sheet);
   // A CPU by what was measured of it. The first of a name counts.
   const DeviceFigures& cpu(const std::string& name, const Ceilings& ceilings);
-  const DeviceFigures* known_cpu(const std::string& name);  // of those, and of packed_cpus(); nullptr: none of that name
+  const DeviceFigures* known_cpu(const std::string& name);  // from those, or from packed_cpus(); nullptr: unknown name
   // A CPU by the file that `deepgap ceilings --json` made there. Throws Error{input} for another file, Error{usage} for a GPU's.
   const DeviceFigures& cpu_of_file(const std::string& path);
 

@@ -15,7 +15,7 @@ void declare_prices(CLI::App& app, std::string& name);
 // Empty where no file was named. What is old is said on standard error. Throws Error{usage|input}.
 Prices prices_of_flag(const std::string& name);
 
-// Gives the points their costs, and the Results the currency and what the prices do not tell. Throws Error{input} where what is published
+// Gives the points their costs, and the Results the currency and notes on what the prices lack. Throws Error{input} where what is published
 // in the Stores is in another currency.
 void price_results(const Prices& prices, Results& results);
 

@@ -25,7 +25,7 @@ void require_own(const Record& record) {
   if (is_search_run(record.point)) refuse("it is one run of a search; repeat the search with deepgap run --find-peak or deepgap tune");
 }
 
-// Of how many Points that are measured together, and whether another is of them.
+// Returns how many Points are measured together with this one, itself included.
 int count_together(const Point& point) {
   if (const auto tenant = tenant_place(point)) return tenant->count;
   if (const auto contender = contender_place(point)) return contender->count;

@@ -10,7 +10,7 @@
 
 namespace deepgap {
 
-// The first eight digits of its record_id, as a person is told of it.
+// Returns the first eight digits of the record_id, as shown to people.
 std::string short_id(const Record& record);
 
 // The one of those whose record_id begins so. Throws Error{usage} where there is none, or several.

@@ -61,7 +61,7 @@ std::string duels_text(const RunReport& report) {
   return text;
 }
 
-// Those that were not confirmed are told as failures.
+// Lists the confirmed peaks; the others are reported as failures.
 std::string peaks_text(const RunReport& report, const RunSettings& settings) {
   std::string text;
   for (const FoundPeak& found : report.peaks) {

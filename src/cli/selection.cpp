@@ -111,7 +111,7 @@ std::set<std::string> Selection::keys() const {
 }
 
 std::string Selection::why_none(const EachRecord& each) const {
-  constexpr size_t most_known = 50;  // values to tell of
+  constexpr size_t most_known = 50;  // values to list
   struct Tried {
     bool held = false;
     std::set<std::string> known;

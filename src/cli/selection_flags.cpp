@@ -68,7 +68,7 @@ int64_t time_flag(const std::string& flag, const std::string& text, bool end) {
   if (given.ends_with('Z')) given.pop_back();
   const auto days = given.size() < 10 ? std::nullopt : days_of(given.substr(0, 10));
   if (!days || days->first < sys_days(year(1970) / 1 / 1) || days->first >= sys_days(year(2201) / 1 / 1))
-    fail();  // what nanoseconds can tell
+    fail();  // outside of what 64-bit nanoseconds can represent
   seconds at = days->first.time_since_epoch(), length = hours(24);
   if (given.size() > 10) {
     const std::vector<std::string> clock = split(given.substr(11), ':');

@@ -17,7 +17,7 @@ class SelectionFlags {
   // --until and
   // --select, in a group of their own. One that the command has already stays as it is, and selects too.
   void declare(CLI::App& app);
-  // Of nothing given: every Record. Throws Error{usage}.
+  // Returns the selection; if no flag was given, every Record. Throws Error{usage}.
   Selection selection() const;
   // The first given one that declare() added; empty: none was.
   std::string given() const;
@@ -26,7 +26,7 @@ class SelectionFlags {
   CLI::Option* add(CLI::App& app, const std::string& flags, const std::string& key, const char* describe, const char* type);
 
   std::map<std::string, CLI::Option*> options_;              // by key
-  std::map<std::string, std::vector<std::string>> texts_{};  // of those that are ours
+  std::map<std::string, std::vector<std::string>> texts_{};  // texts for options that are ours
 };
 
 // "2026-11-23", "2026-11-23T14:05", "2026-11-23 14:05:30", with or without Z: UTC, as nanoseconds since 1970. `end`: of the day, the minute

@@ -12,9 +12,9 @@ namespace deepgap {
 class Selection;
 class Store;
 
-// Every Record of every Store, one Store after the other, with the Store it is from. A Record that several of them hold (a Store and its
-// copy) is visited once. With `anonymous`, without what tells who and where, over all of them: a name that one Store gives away goes from
-// the others too. Throws Error{input} where one of them cannot be read, before the first visit unless it is damaged further on.
+// Visits every Record of every Store, one Store after the other, with the Store it is from. A Record that several of them hold (a Store and
+// its copy) is visited once. With `anonymous`, without what identifies who and where: a name that one Store gives away goes from the others
+// too. Throws Error{input} where one of them cannot be read, before the first visit unless it is damaged further on.
 void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const std::function<void(const Store&, const Record&)>& visit);
 
 // The same, of the Records that the selection holds for, by what they say before they are made anonymous. Throws Error{usage} that names
@@ -27,8 +27,8 @@ void look_at_selected(const std::vector<std::string>& paths, const Selection& se
 // "h100.db", "h100.db, h200.db": without folders.
 std::string store_names(const std::vector<std::string>& paths);
 
-// Of a page that is written beside what is printed: throws Error{usage} where it is not named .html, its folder is not there, or it is one
-// of the Stores. Nothing to say of an empty path.
+// Checks the path of a page that is written beside what is printed: throws Error{usage} where it is not named .html, its folder is not
+// there, or it is one of the Stores. An empty path is fine.
 void check_page_path(const std::string& path, const std::vector<std::string>& stores);
 
 }  // namespace deepgap

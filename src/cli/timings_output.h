@@ -12,7 +12,7 @@ struct TimingsOf {
   std::vector<std::string> stores;
   Selection selection;
   bool anonymous = false;
-  std::string run_id;  // of one `deepgap run` alone; empty: of all
+  std::string run_id;  // selects one `deepgap run`; empty: all
 };
 
 // To the file `output`, empty: to standard output; a row for each query, as CSV or a JSON array. What is missing is reported on stderr.

@@ -11,8 +11,8 @@
 namespace deepgap {
 
 struct TuneRequest {
-  std::vector<Axis> axes;             // that were given
-  std::optional<Nanoseconds> window;  // of each run
+  std::vector<Axis> axes;             // the axes that were given
+  std::optional<Nanoseconds> window;  // length of each run
   double peak_ratio = 0.05;
   int cpus = 1;  // that a Point may use
 };

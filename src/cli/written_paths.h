@@ -1,4 +1,4 @@
-// Whether what a command was told to write can be: asked before its work, which may take hours, and not found out behind it.
+// Checks that a command can write its output before its work begins, which may take hours.
 #pragma once
 
 #include <string>

@@ -14,8 +14,8 @@ namespace {
 
 const std::string throughput = "throughput";
 constexpr int most_failures = 2;            // in a row: it will not do better
-constexpr double widest = 0.05;             // of a run's own interval; beyond it no window says whether it was steady
-constexpr double first_over_narrowest = 2;  // of the first run's own interval: it is not known yet what a narrow one costs
+constexpr double widest = 0.05;             // a run's own relative interval; beyond it no window says whether it was steady
+constexpr double first_over_narrowest = 2;  // first run's interval over the narrowest: it is not known yet what a narrow one costs
 constexpr double prior_repeats = 2;
 
 // What is asked of, where that is a metric; of another percentile its repeats are known by what they do a second.

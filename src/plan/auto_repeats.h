@@ -29,9 +29,9 @@ class AutoRepeats final : public Planner {
 
  private:
   struct Seen {
-    std::vector<double> values;            // of what is asked of: throughput, or a percentile of latency
-    double asked = 0;                      // of the interval over the repeats, relative
-    std::vector<double> own_variances;     // of a run's mean, relative
+    std::vector<double> values;            // values of the target: throughput, or a percentile of latency
+    double asked = 0;                      // relative interval asked for over the repeats
+    std::vector<double> own_variances;     // relative variance of each run's mean
     std::vector<double> second_variances;  // what that would have been after a second
     std::vector<double> overheads;         // seconds of a repeat besides its window
     int failures = 0;                      // in a row

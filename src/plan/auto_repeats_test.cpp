@@ -20,7 +20,7 @@ std::vector<Job> jobs_of(int64_t batch) {
   return jobs;
 }
 
-constexpr double by_itself = 0.0149;  // of a run, where 1 % is asked of all
+constexpr double by_itself = 0.0149;  // interval asked of one run, where 1 % is asked of all
 
 class AutoRepeatsTest : public testing::Test {
  protected:
@@ -72,7 +72,7 @@ class AutoRepeatsTest : public testing::Test {
   std::mt19937_64 random_{1};
   double own_ = 0.01, interval_ = 0.01;
   std::string target_ = "throughput";
-  std::vector<double> asked_;  // of each run
+  std::vector<double> asked_;  // the interval that each run was asked for
   Outcome outcome_ = Outcome::ok;
   bool is_over_ = false;
   int over_after_ = -1;
@@ -110,7 +110,7 @@ TEST_F(AutoRepeatsTest, WhereRepeatsDifferARunIsAskedForLess) {
 TEST_F(AutoRepeatsTest, UntilRepeatsTellTheyAreTakenToDifferByWhatIsAsked) {
   own_ = 0.02;
   repeats_of(0, 0);
-  EXPECT_NEAR(asked_[0], 2 * by_itself, 1e-4);  // of two Points in turns
+  EXPECT_NEAR(asked_[0], 2 * by_itself, 1e-4);  // for two Points in turns
   EXPECT_NEAR(asked_[2], width_where_they_differ_by(0.01), 1e-4);
   for (size_t i = 4; i < asked_.size(); i += 2) EXPECT_LT(asked_[i], asked_[i - 2]) << "they are alike";
 }
@@ -135,7 +135,7 @@ TEST_F(AutoRepeatsTest, WhatRunsWereAskedForIsNotWhatThePointIs) {
 
 TEST_F(AutoRepeatsTest, ARunIsNeverAskedForMoreThanFiveInAHundred) {
   own_ = 0.05;
-  interval_ = 0.03;  // of which the first would be asked for 9 %
+  interval_ = 0.03;  // the first run would be asked for 9 %
   repeats_of(0.3, 0.3);
   for (const double asked : asked_) EXPECT_LE(asked, 0.05);
   EXPECT_EQ(asked_.back(), 0.05);

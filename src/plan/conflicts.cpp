@@ -44,7 +44,7 @@ bool has_value(const std::vector<Axis>& axes, std::string_view name, const std::
   });
 }
 
-// Of "openvino.hint": its engine. Other prefixes are not of engines.
+// Returns the engine that an axis such as "openvino.hint" belongs to. Other prefixes do not name engines.
 std::string engine_of(const std::string& axis) {
   const size_t dot = axis.find('.');
   const std::string prefix = dot == std::string::npos ? "" : axis.substr(0, dot);

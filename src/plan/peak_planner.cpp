@@ -43,7 +43,7 @@ Nanoseconds window_of_many(Nanoseconds most, const PeakOrder& order, double load
   return static_cast<Nanoseconds>(std::min(far_more * static_cast<double>(order.told_by) / load * 1e9, static_cast<double>(most)));
 }
 
-bool is_told_by_rate(const PeakOrder& order) { return order.axis.name == "rate" && order.told_by > 0; }  // of others nobody knows how many
+bool is_told_by_rate(const PeakOrder& order) { return order.axis.name == "rate" && order.told_by > 0; }  // else the count is not known
 
 }  // namespace
 

@@ -18,13 +18,13 @@ struct PeakOrder {
   LoadAxis axis;
   PeakSettings settings;
   std::string bound;          // "p99=15ms"
-  double limit_ms = 0;        // of it
+  double limit_ms = 0;        // limit of the bound
   std::string percentile_id;  // Metric of the bounded percentile
-  int64_t told_by = 0;        // queries, the fewest that tell of it
-  Nanoseconds budget = 0;     // of the whole search, where its windows are to fit into that; 0: they are as long as they are
+  int64_t told_by = 0;        // the fewest queries that decide whether the bound is held
+  Nanoseconds budget = 0;     // time for the whole search, into which its windows have to fit; 0: they keep their length
 };
 
-// What most searches take, and what a dry run tells.
+// The number of runs that most searches take, which a dry run reports.
 inline constexpr int usual_peak_runs = 35;
 
 // `searched` Jobs are Points at which a search begins. A run is known by load, phase and its number in the search, so that known Records
@@ -61,17 +61,17 @@ class PeakPlanner final : public Planner {
   std::vector<FoundPeak> found_;
   std::string last_reason_;
   std::map<double, LoadTally> tried_;  // loads of the search under way, of whatever phase
-  int runs_ = 0;                       // of it
+  int runs_ = 0;                       // runs of the search under way
   int timed_runs_ = 0;                 // that took time, of all searches
 };
 
 // What each run of a search is and shows; TunePlanner makes such runs too.
 std::string load_text(double load);
 void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase);  // all but point_id and repeat
-// Of a run that goes to its end: `whole`, or what a search of usual length leaves for each within its budget, as far as the load brings
-// queries enough in that.
+// Returns the length of a run that goes to its end: `whole`, or what a search of usual length leaves for each within its budget, as far as
+// the load brings queries enough in that.
 Nanoseconds full_window(Nanoseconds whole, const PeakOrder& order, double load);
-// Of a run that does not confirm: a fifth of the whole window, where at `load` that brings far more queries than its verdict takes.
+// Returns the length of a run that does not confirm: a fifth of the whole window, if `load` brings far more queries than it needs.
 Nanoseconds search_window(Nanoseconds whole, const PeakOrder& order, double load);
 PeakRun peak_run_of(const Record& record, const PeakOrder& order);
 

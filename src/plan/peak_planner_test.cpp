@@ -312,7 +312,7 @@ TEST(PeakPlanner, TellsOfNoLoadThatDidNotHold) {
       if (holds) held.insert(*load_of(job.point));
       return played(job, holds ? 1e9 : 0);
     });
-    if (found.result.ending != PeakResult::Ending::gave_up) continue;  // it told the load that missed
+    if (found.result.ending != PeakResult::Ending::gave_up) continue;  // its reason names the load that missed
     EXPECT_TRUE(held.contains(found.result.load)) << found.result.load << " after " << runs;
   }
 }

@@ -8,8 +8,8 @@
 namespace deepgap {
 namespace {
 
-// Peaks are told apart when they are further from each other than so many steps (PeakSettings::ratio): tune_search_test.cpp has how often
-// equal ones are.
+// Peaks count as different when they are this many steps (PeakSettings::ratio) apart or more: tune_search_test.cpp has how often equal ones
+// do.
 constexpr double steps_apart = 3;
 
 class PeakRace final : public TuneSearch {

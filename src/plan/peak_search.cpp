@@ -8,12 +8,12 @@
 namespace deepgap {
 namespace {
 
-constexpr double by_far = 0.5;      // of the bound
+constexpr double by_far = 0.5;      // share of the bound
 constexpr double surely_steep = 2;  // times two standard errors
 // Refining runs lie where twice and half as many are late as may be, where the slope is known.
 constexpr double refining_logit = 0.7;
 constexpr int fewest_refining = 20;      // before that a narrow interval is too often one by chance
-constexpr double widest_refining = 0.1;  // of the logarithm of the load: farther off the line is bent
+constexpr double widest_refining = 0.1;  // distance in the logarithm of the load: farther off the line is bent
 
 // What a user reads and types is what was run. Rounded again it is the same.
 double six_digits(double load, double (*round)(double)) {
@@ -98,7 +98,7 @@ void PeakSearch::settle() {
 
 void PeakSearch::give_up() {
   if (phase_ == PeakPhase::refine) return end(PeakResult::Ending::confirmed);  // it was before
-  // How often one step above is held is told besides; what holds at the load itself is known.
+  // If only the runs one step above are incomplete, the load itself is known to hold.
   if (phase_ == PeakPhase::confirm && result_.held >= settings_.confirm) return end(PeakResult::Ending::confirmed);
   if (phase_ != PeakPhase::confirm) result_.load = low_;
   end(PeakResult::Ending::gave_up);
@@ -188,7 +188,7 @@ void PeakSearch::confirm_above(bool held) {
 void PeakSearch::look_at_the_crossing() {
   if (settings_.allowed_share <= 0 || settings_.whole) return;
   result_.crossing = find_crossing(seen_, settings_.allowed_share);
-  // Of the few runs of a search that does not refine, a slope that only looks steep enough by chance makes a narrow interval.
+  // A search that does not refine has few runs: a slope that only looks steep enough by chance makes a narrow interval.
   if (result_.crossing && settings_.interval <= 0 &&
       result_.crossing->slope < surely_steep * (result_.crossing->slope_high - result_.crossing->slope))
     result_.crossing->interval.reset();

@@ -1,5 +1,5 @@
-// PeakSearch: the largest load under which a bound on latency is held, found by runs whose verdicts are noisy. Pure: it is told of each
-// run and names the next load; it knows no time, no engine and no Point. One thread.
+// PeakSearch: finds the largest load under which a bound on latency is held, by runs whose verdicts are noisy. Pure: the caller reports
+// each run and asks for the next load; it knows no time, no engine and no Point. One thread.
 //
 // Three phases, and a fourth where it is asked for (docs/explanation/methodology.md#maximum-load has the reasons and the sources):
 //   bracket  from `from`, doubling while it is held (faster where it is held by far), halving while it is missed;
@@ -10,8 +10,8 @@
 //   refine   runs above and below the load at which the bound is just held, by what all runs show together (stats/crossing.h), until that
 //            one is known as well as `interval` asks, for two runs in a row.
 // While bracketing and bisecting, a held run counts at once where its percentile's interval lies below the bound; everything else is run
-// again until two of at most three agree. A run that cannot tell is made again, and a second one ends the search. Verdicts that contradict
-// each other so cost runs and cannot make the search go on for ever: each phase only moves one way, and `most_runs` ends it in any case.
+// again until two of at most three agree. An undecided run is made again, and a second one ends the search. Verdicts that contradict each
+// other so cost runs and cannot make the search go on for ever: each phase only moves one way, and `most_runs` ends it in any case.
 #pragma once
 
 #include "stats/crossing.h"
@@ -27,12 +27,12 @@ struct PeakSettings {
   double lowest = 1;    // no smaller load is tried
   double most = 1e9;    // and no larger one
   double ratio = 0.02;  // that the answer may be below the peak, and the step of confirming; above 0
-  double growth = 16;   // of the load from one run to the next, at most, while bracketing; 2 or more
+  double growth = 16;   // largest factor between the loads of two runs while bracketing; 2 or more
   bool whole = false;   // loads are whole numbers
   int confirm = 5;      // runs each
   int most_runs = 150;
-  double allowed_share = 0;  // of queries that the bound lets be late; 0: not known, and no crossing is told
-  double interval = 0;       // of the crossing, half-width over the value; 0: no run is made for it
+  double allowed_share = 0;  // share of queries that may be late under the bound; 0: not known, and no crossing is reported
+  double interval = 0;       // half-width of the crossing's interval over its value; 0: no run is made for it
   int most_refining = 300;   // runs besides
 };
 
@@ -43,8 +43,8 @@ const char* name_of(PeakPhase phase);
 struct PeakRun {
   bool held = false;
   std::optional<Interval> percentile;  // 95 % interval of what is bounded, as a share of the bound: below 1 is held
-  bool undecided = false;              // too few queries to tell: neither held nor missed
-  double queries = 0, late = 0;        // of the window; 0: not told
+  bool undecided = false;              // too few queries to decide: neither held nor missed
+  double queries = 0, late = 0;        // counts in the window; 0: not known
 };
 
 struct PeakResult {
@@ -53,17 +53,17 @@ struct PeakResult {
     confirmed,  // at `load` all of `runs` held
     not_held,   // not even `load`, the lowest that was tried, is held
     no_limit,   // `load` is the largest that may be tried, and is held
-    undecided,  // two runs in a row at `untold` could not tell; `load`, the best so far (0: none), is not confirmed
+    undecided,  // two runs in a row at `untold` were undecided; `load`, the best so far (0: none), is not confirmed
     gave_up     // runs or time ran out; the same
   };
   Ending ending = Ending::searching;
   double load = 0;
   int held = 0, runs = 0;  // while confirming, at `load`
-  double untold = 0;       // of an undecided search
+  double untold = 0;       // the load at which an undecided search ended
   double above = 0;        // one step up; where the search was settled, the nearest load above that was missed, 0: none was tried
   int above_held = 0, above_runs = 0;  // there
-  int all_runs = 0;                    // of the search
-  std::optional<Crossing> crossing;    // of a confirmed search: where the bound is just held in the long run, by all of them
+  int all_runs = 0;                    // runs of the whole search
+  std::optional<Crossing> crossing;    // for a confirmed search: where the bound is just held in the long run, by all runs
 
   // That at least half of all runs at `load` hold, by the sign test over those that confirmed it; 0 without them.
   double confidence() const;
@@ -76,7 +76,7 @@ class PeakSearch {
   explicit PeakSearch(const PeakSettings& settings);
 
   bool finished() const { return result_.ending != PeakResult::Ending::searching; }
-  double load() const { return load_; }  // of the next run; only while not finished
+  double load() const { return load_; }  // load of the next run; only while not finished
   PeakPhase phase() const { return phase_; }
   double low() const { return low_; }  // the largest load that was held, the smallest that was missed; 0: none yet
   double high() const { return high_; }
@@ -106,13 +106,13 @@ class PeakSearch {
   PeakPhase phase_ = PeakPhase::bracket;
   PeakResult result_;
   double load_;
-  double growth_ = 2;           // of the load, while bracketing
+  double growth_ = 2;           // factor of the load while bracketing
   double low_ = 0, high_ = 0;   // held and missed; 0: none yet
   int holds_ = 0, misses_ = 0;  // at load_
   int undecided_ = 0;           // runs in a row
   std::vector<LoadRun> seen_;
   int refining_ = 0;         // runs
-  double middle_ = 0;        // of theirs
+  double middle_ = 0;        // middle of the refining loads
   bool was_narrow_ = false;  // the crossing's interval at the last look
   bool settled_ = false;
   int runs_ = 0, rejected_ = 0;  // candidates in a row

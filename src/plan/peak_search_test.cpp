@@ -132,7 +132,7 @@ TEST(PeakSearch, GoesFastWhereTheBoundIsHeldByFar) {
   EXPECT_LE(runs, 35) << "of which ten confirm";
 }
 
-// A queue of which the share of late queries is told: it goes on above and below until the crossing is known to what is asked.
+// A queue whose share of late queries is reported: the search goes on above and below until the crossing is known as well as asked.
 TEST(PeakSearch, RefinesUntilTheCrossingIsKnown) {
   const auto queue = [](RandomStream& random) {
     return [&random](double load) {

@@ -11,8 +11,8 @@ namespace deepgap {
 // "--batch: 'x' is no whole number".
 std::string at_place(const std::string& place, const std::string& cause);
 
-// Of the value that the Point has on that axis, in the grid that made the Point; where it was not written (a default, or `axis` is empty)
-// of the grid itself; empty where nobody knows. `cpus` as for expand().
+// Returns where the Point's value on that axis was written in the grid that made the Point; where it was not written (a default, or `axis`
+// is empty), the place of the grid itself; empty if unknown. `cpus` as for expand().
 std::string place_of(const Study& study, const Point& point, const std::string& axis, int cpus);
 
 }  // namespace deepgap

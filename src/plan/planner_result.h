@@ -15,7 +15,7 @@ namespace deepgap {
 
 struct FoundPeak {
   Point point;         // the Job's without its load
-  PeakResult result;   // of a search that ended early: `load` is the largest that most runs at it held, of which `held` of `runs` are told
+  PeakResult result;   // if the search ended early, `load` is the largest that most runs held: `held` of `runs`
   std::string reason;  // why nothing was found, from the last Record: "crashed: ...", "p99 latency is ..."
 };
 
@@ -27,13 +27,13 @@ struct TunedPoint {
 struct TuneResult {
   std::vector<TunedPoint> finalists;  // as TuneSearch::standings
   size_t configurations = 0, tried = 0;
-  std::string reason;  // of the last run that failed or missed, for where there is no finalist
+  std::string reason;  // of the last run that failed or missed, used if there is no finalist
   bool confirmed() const { return !finalists.empty() && finalists.front().standing.confirmed; }
 };
 
 struct PlannerResult {
   std::vector<FoundPeak> peaks;     // of a peak search, one for each Job that it began from
-  std::optional<TuneResult> tuned;  // of tuning
+  std::optional<TuneResult> tuned;  // result of tuning
 };
 
 }  // namespace deepgap

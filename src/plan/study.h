@@ -18,7 +18,7 @@ namespace deepgap {
 struct Axis {
   std::string name;
   std::vector<std::string> values;
-  std::vector<std::string> places{};  // of each value, where the user wrote it: "FILE:LINE" or a flag; empty: unknown
+  std::vector<std::string> places{};  // where the user wrote each value: "FILE:LINE" or a flag; empty: unknown
 };
 
 // Into `axes`; nullptr when none has the name.
@@ -45,7 +45,7 @@ struct Grid {
   std::vector<Axis> axes;
   std::vector<TenantAxes> tenants;  // none: every Point is measured alone
   std::string duel;                 // axis whose values are a duel's contenders; empty: there is none (plan/duels.h)
-  double margin = 0.02;             // of a duel: a difference within it is none
+  double margin = 0.02;             // for a duel: a smaller difference does not count
   bool own_budget = false;          // somebody said it
   bool own_repeats = false;         // likewise
   std::vector<SkipRule> skips;
@@ -64,7 +64,7 @@ int usual_repeats(const Grid& grid);
 struct Study {
   std::string name = "flags";
   std::string describe;
-  uint64_t seed = 1;  // of the order of measurement
+  uint64_t seed = 1;  // seed for the order of measurement
   std::vector<Grid> grids;
 };
 
@@ -113,8 +113,8 @@ struct Job {
   StoppingSettings stopping;
   bool check = true;
   std::string skip_reason;   // not empty: record `skipped`, run nothing
-  std::string peak_phase{};  // of the peak search that asks for it; empty: none does
-  bool own_batch = false;    // nobody gave a batch: it is 1, or what the model insists on, which the inspection tells
+  std::string peak_phase{};  // phase of the peak search that asks for it; empty: no search does
+  bool own_batch = false;    // the user gave no batch: it is 1, or the model's fixed batch, which the inspection finds
 };
 
 // Throws Error{usage} for one that no engine has ("did you mean").

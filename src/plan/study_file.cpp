@@ -45,7 +45,7 @@ class StudyReader {
     Nanoseconds least = 0;  // min_duration and energy are applied when the rule is known
     bool energy = false;
     std::set<std::string> axes{};                      // named so far: [grid.options] and [grid.axis] may not both name one
-    std::unordered_map<std::string, size_t> places{};  // of the grid's axes, those of the defaults among them
+    std::unordered_map<std::string, size_t> places{};  // places of the grid's axes, defaults included
   };
   using Setter = std::function<void(Section&, const std::string& key, const toml::node&)>;
 

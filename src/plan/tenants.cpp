@@ -37,8 +37,8 @@ void require_joinable(const Point& point) {
     fail(fmt::format("{}: tenant_cpus=split chooses the CPUs; leave out affinity, or split", where));
 }
 
-// Tenants of one seed would be asked at the very same times. Each has the same arrivals alone as beside the others, so that the ratio does
-// not tell how many happened to come.
+// Tenants with one seed would be asked at the very same times. Each has the same arrivals alone as beside the others, so that the ratio
+// does not depend on how many happened to come.
 void give_own_arrivals(Point& point, size_t index) {
   if (scenario_traits(point.scenario).draws_arrivals && index > 0) point.options.emplace("arrivals", std::to_string(index));
 }

@@ -65,7 +65,7 @@ class ThroughputRace final : public TuneSearch {
  private:
   struct Entry {
     std::vector<double> searched, confirmed;  // logarithms
-    Moments low, high;                        // of the intervals within the searching runs, likewise
+    Moments low, high;                        // ends of the intervals within the searching runs, also logarithms
   };
 
   const std::vector<double>& logs(size_t who) const {
@@ -151,8 +151,8 @@ class ThroughputRace final : public TuneSearch {
   std::vector<Entry> entries_;
   TuneStage stage_ = TuneStage::search;
   std::vector<size_t> left_;  // in the race; while confirming the finalists
-  std::vector<size_t> due_;   // of this round, the next one last
-  int rounds_ = 0;            // of this stage
+  std::vector<size_t> due_;   // left in this round, the next one last
+  int rounds_ = 0;            // rounds in this stage
   int runs_ = 0;
 };
 

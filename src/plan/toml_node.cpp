@@ -14,7 +14,7 @@ std::string first_line(std::string_view text) { return std::string(text.substr(0
 
 constexpr int most_nested = 32;  // parts of a dotted key, and brackets in brackets
 
-// Behind the string that begins at `at`, or behind the line where it does not end, which the parser tells of.
+// Returns the position behind the string that begins at `at`, or behind the line if the string does not end; the parser reports that.
 size_t behind_string(std::string_view text, size_t at) {
   const char quote = text[at];
   const bool many_lines = text.substr(at, 3) == std::string(3, quote);

@@ -1,5 +1,5 @@
-// TuneSearch: which of many configurations is the best, found by runs that scatter. Pure: it names the next run and is told of it; it
-// knows no engine and no Point, and of time only how much of it is used. One thread. There are two, one for each aim:
+// TuneSearch: which of many configurations is the best, found by runs that scatter. Pure: it names the next run and takes its result; it
+// knows no engine and no Point, and only how much of the time is used. One thread. There are two, one for each aim:
 //   throughput  sequential halving: in each round as many runs as there were configurations, then the better half goes on;
 //   peak        a race of peak searches: the largest load that holds a bound (plan/peak_search.h). A configuration that has missed a load
 //               which another one held is out.
@@ -25,16 +25,16 @@ struct TuneSettings {
   size_t configurations = 0;
   size_t finalists = 4;       // that are confirmed, at most; fewer where time is short
   int confirm = 5;            // fresh runs each; a peak search has its own number
-  double search_share = 0.6;  // of the time: then the best so far are confirmed
-  uint64_t seed = 1;          // of the order of runs
+  double search_share = 0.6;  // share of the time for the search; then the best so far are confirmed
+  uint64_t seed = 1;          // seed for the order of runs
 };
 
 struct TuneTrial {
   size_t configuration = 0;
   TuneStage stage = TuneStage::search;
-  int number = 0;              // tells runs of one configuration, stage and load apart
-  std::optional<double> load;  // of a peak race
-  PeakPhase phase{};           // of that configuration's peak search
+  int number = 0;              // distinguishes runs of one configuration, stage and load
+  std::optional<double> load;  // for a peak race
+  PeakPhase phase{};           // phase of that configuration's peak search
 };
 
 // What a trial has shown.
@@ -42,7 +42,7 @@ struct TuneRun {
   bool failed = false;                          // no result: the configuration is out
   double throughput = 0;                        // above 0
   std::optional<Interval> throughput_interval;  // 95 %, within the run
-  PeakRun peak;                                 // of a peak race
+  PeakRun peak;                                 // for a peak race
 };
 
 struct TuneStanding {
@@ -51,7 +51,7 @@ struct TuneStanding {
   std::optional<Interval> interval;  // throughput: 95 % over the confirming runs; peak: from `value` to the load one step above
   int runs = 0;                      // behind it, those that confirm
   bool confirmed = false;            // by all the runs it takes
-  bool tied = false;                 // cannot be told apart from the first
+  bool tied = false;                 // not significantly different from the first
   PeakResult peak;
 };
 

@@ -106,7 +106,7 @@ TEST(ThroughputRace, ConfirmsWhatTimeAllows) {
   for (const TuneStanding& standing : cut.standings) EXPECT_FALSE(standing.confirmed);
 }
 
-// Of 1000 searches among 16 configurations, how often the answer is more than `away` below the best.
+// Counts, in 1000 searches among 16 configurations, how often the answer is more than `away` below the best.
 int misses(double spread, double away) {
   int count = 0;
   size_t runs = 0;

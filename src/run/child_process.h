@@ -36,9 +36,9 @@ class ChildProcess final : public WorkerLink {
   void lift_limits() { process_.lift_limits(); }
   ExitState exit_state() override;  // waits a moment for it
   std::string output_tail() override;
-  // `interrupted` only with `interrupts`, when one came since the last that was told. Throws Error{internal} on bytes that are no frame.
+  // Returns `interrupted` only with `interrupts`, if one came since the last report. Throws Error{internal} on bytes that are no frame.
   Event wait(Frame& frame, std::chrono::steady_clock::time_point deadline, Interrupts* interrupts = nullptr);
-  // Until one of them has sent something or ended, the deadline, or an interrupt: true, where one came since the last that was told.
+  // Waits until one of them has sent something or ended, the deadline, or an interrupt; true if one came since the last report.
   static bool wait_for_any(std::span<ChildProcess* const> children, std::chrono::steady_clock::time_point deadline, Interrupts* interrupts);
 
  private:

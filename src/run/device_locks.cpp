@@ -79,7 +79,7 @@ std::string own_command() {
 
 std::string holder_file(const std::string& folder, int64_t pid) { return fmt::format("{}/{}{}", folder, holder_prefix, pid); }
 
-// Since when, command and Store, a line each. Others wrote it: what is not as it should be is not told.
+// Reads the start time, command and Store, a line each. Others wrote the file: malformed values are ignored.
 void read_holder(const std::string& folder, DeviceHolder& holder) {
   const FileDescriptor file(::open(holder_file(folder, holder.pid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   std::array<char, 8192> buffer{};
@@ -167,7 +167,7 @@ std::optional<DeviceHolder> DeviceLocks::take_one(const LockedDevice& device) {
     if (::fcntl(file, F_SETLK, &lock) == 0) continue;
     if (errno != EACCES && errno != EAGAIN) fail(folder_ + "/" + device.file, std::strerror(errno));
     lock = range(F_WRLCK, unit, 1);
-    // Between the two it may have been given back: then there is nobody to tell of, and the next try will do.
+    // The lock may have been released between the two calls: then it has no holder, and the next try will do.
     if (::fcntl(file, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) lock.l_pid = 0;
     return holder_of(folder_, device.name, lock);
   }

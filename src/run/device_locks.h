@@ -2,8 +2,8 @@
 //
 // A GPU is locked by its uuid; the CPU by the CPUs that a run may use, so that two that were given others do not meet. Locks are the
 // kernel's own (fcntl), on files in a folder that all users share: they end with the process that holds them, however it ends, and the
-// kernel says whose they are. A file beside them tells that process's command and Store. Who does not see the folder (another container) is
-// not seen. One object at a time in a process; main thread.
+// kernel says whose they are. A file beside them names that process's command and Store. A process that does not see the folder (another
+// container) is not seen. One object at a time in a process; main thread.
 #pragma once
 
 #include "base/file.h"
@@ -30,7 +30,7 @@ struct LockSettings {
   std::string folder;  // empty: nothing is locked
   WhenBusy when_busy = WhenBusy::wait;
   std::vector<int> cpus;                       // that a Point on the CPU may use
-  std::function<std::string(int)> gpu_uuid{};  // of cuda:N; empty where nobody knows
+  std::function<std::string(int)> gpu_uuid{};  // returns the uuid of cuda:N; empty if unknown
 };
 
 // $DEEPGAP_LOCKS, which may be "off": empty then; else a folder below /tmp.
@@ -48,14 +48,14 @@ struct DeviceHolder {
   std::string device;  // "CPUs 0 to 15", "GPU-1c5f..."
   int64_t pid = 0;     // 0: in another container
   std::string command, store;
-  int64_t since_unix_ns = 0;  // 0: not told, nor are command and Store
+  int64_t since_unix_ns = 0;  // 0: not known, nor are command and Store
 };
 // "process 4711 since 2026-11-23 07:12 UTC: deepgap run resnet50, into /home/me/deepgap.db".
 std::string holder_words(const DeviceHolder& holder);
 
 class DeviceLocks {
  public:
-  // Takes nothing yet. `store` is told to others.
+  // Takes no lock yet. `store` is shown to other processes.
   DeviceLocks(std::string folder, std::vector<LockedDevice> devices, const std::string& store);
   ~DeviceLocks();
   DeviceLocks(const DeviceLocks&) = delete;

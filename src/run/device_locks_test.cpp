@@ -1,4 +1,4 @@
-// Locks of devices between processes: who is told, what a dead holder leaves, which files are not touched.
+// Locks of devices between processes: which messages appear, what a dead holder leaves, which files are not touched.
 #include "run/device_locks.h"
 
 #include "base/file.h"

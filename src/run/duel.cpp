@@ -1,5 +1,5 @@
 // A duel: contenders load one after the other, so that none compiles or tunes beside another, stay loaded, and take short turns until
-// every one of them is told apart from the first or known to be the same and the shortest duration asked for has passed, or the budget is
+// every one of them differs from the first or is known to be the same and the shortest duration asked for has passed, or the budget is
 // spent.
 #include "analysis/duel/duel_score.h"
 #include "base/json_words.h"
@@ -44,7 +44,7 @@ class Supervisor::Duel {
     load();
     if (goes_on()) refuse_other_answers();
     if (goes_on()) take_turns();
-    ending_ = how_it_ended();  // before the workers are told: who fails now ends nothing any more
+    ending_ = how_it_ended();  // before the workers end: a failure after this ends nothing
     end();
     judge();
     std::vector<Record> records;
@@ -83,7 +83,7 @@ class Supervisor::Duel {
   const std::vector<Job>& jobs_;
   WorkerSet workers_;
   std::vector<OutputSketch> answers_;
-  std::vector<std::optional<Record>> records_;  // of those that have ended
+  std::vector<std::optional<Record>> records_;  // one for each contender that has ended
   double margin_;
   DuelScore score_;
   DuelTurns turns_;
@@ -91,7 +91,7 @@ class Supervisor::Duel {
   double turned_s_ = 0;                // all turns on their workers' clocks
   double kept_s_ = 0;                  // those of rounds that count
   std::string failed_;                 // who failed last, and how: where that left no duel, it is why
-  std::string ending_;                 // of those that are not told apart
+  std::string ending_;                 // how the duel ended, for contenders without a decision
   bool interrupted_ = false, budget_spent_ = false;
 };
 
@@ -102,7 +102,7 @@ void Supervisor::Duel::load() {
       workers_.add(supervisor_.start(jobs_[i], supervisor_.order_for(jobs_[i])));
     } catch (const Error& error) {
       failed_ = error.what();
-      interrupted_ = true;  // of want of a process, which --resume may find
+      interrupted_ = true;  // the system had no process for it; --resume may find one
       return;
     }
     send_order(workers_.at(i), "run");

@@ -58,7 +58,7 @@ Script contender(const Contending& how) {
     } else {
       const int turn = (*turns)++;
       if (how.surprise && how.surprise(worker, turn)) return;
-      const double scatter = 1 + 0.005 * std::sin(how.items_per_s * turn);  // of its own
+      const double scatter = 1 + 0.005 * std::sin(how.items_per_s * turn);  // each contender has its own
       worker.say(how.turn, "done", gave(how.items_per_s * scatter));
     }
   };
@@ -166,7 +166,7 @@ TEST_F(DuelTest, TheBudgetEndsWhatIsNotSettledAndSaysWhatItWouldTake) {
   EXPECT_LE(host_.now(), 123 * s);
 }
 
-// Of workers in virtual time, whose turns take no time here, the budget is that of their clocks.
+// The budget counts by the workers' virtual clocks, because their turns take no real time here.
 TEST_F(DuelTest, TheBudgetCountsTheTimeOfTurnsThatTakeNone) {
   const auto at_once = [](double items_per_s) {
     return contender({.surprise = [=](ScriptedLink& worker, int turn) {
@@ -307,7 +307,7 @@ TEST_F(DuelTest, OfThreeTheOthersGoOn) {
   EXPECT_EQ(records[0].outcome, Outcome::ok);
 }
 
-// Of those that went on, the line says what ended them and not who had failed long before.
+// For contenders that went on, the line says what ended them and not who had failed long before.
 TEST_F(DuelTest, OfThreeTheOthersGoOnToTheirOwnEnd) {
   const Surprise dies = [](ScriptedLink& worker, int turn) {
     if (turn == 5) worker.die(100 * ms, {0, 11});

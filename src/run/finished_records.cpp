@@ -47,7 +47,7 @@ FinishedRecords EarlierRecords::finished(const std::set<JobId>& planned, const s
   return found;
 }
 
-// The same Point on another device is another result. Which GPU is here nobody has asked yet; another machine around it is at least told.
+// The same Point on another device is another result. The GPU here is not known yet; the environment at least shows another machine.
 void EarlierRecords::leave_out_other_devices(std::set<JobId>& finished) const {
   std::set<JobId> here, elsewhere, unsure;
   store_.look([&](const Record& record) {

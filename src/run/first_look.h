@@ -1,4 +1,4 @@
-// First looks: so short that they are hints and no results. One unchecked window of each Point tells a person who waits what to expect, and
+// First looks: so short that they are hints, not results. One unchecked window of each Point shows a person who waits what to expect, and
 // how long the Point will take. They go to no Store.
 #pragma once
 
@@ -15,11 +15,11 @@ namespace deepgap {
 struct FirstLooks {
   std::vector<Job> jobs;   // in the Plan's order, of 12 Points at most: of more, every second, third, ...
   size_t points = 0;       // that could be looked at
-  Nanoseconds window = 0;  // of each look
+  Nanoseconds window = 0;  // length of each look
 };
 
-// Of Jobs that are measured until an interval is reached: where a count or a duration is asked for, that says how long. A tenant by itself
-// is not what a set of tenants measures, and an MLPerf run's rules say how long. `length` is what all looks may take.
+// Plans looks at Jobs that are measured until an interval is reached: a count or a duration already says how long a Job takes. A tenant by
+// itself is not what a set of tenants measures, and an MLPerf run's rules say how long. `length` is what all looks may take.
 FirstLooks first_looks(const std::vector<Job>& runnable, std::chrono::nanoseconds length);
 
 // Until `length` is over or the user interrupts. The estimate learns from each; `see` gets what ran.

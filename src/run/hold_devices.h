@@ -13,12 +13,12 @@
 namespace deepgap {
 
 struct HeldDevices {
-  std::unique_ptr<DeviceLocks> locks;  // held as long as this lives; nullptr: there was nothing to lock, or no way to, which `out` was told
+  std::unique_ptr<DeviceLocks> locks;  // held as long as this lives; nullptr: nothing to lock, or locking failed, as `out` says
   std::vector<std::string> shared;     // devices that another run has too
   bool interrupted = false;            // while waiting
 };
 
-// Says on `out` for whom it waits. Throws Error{input} where a device is busy and that is to be refused. `host` tells time and interrupts.
+// Reports on `out` what it waits for. Throws Error{input} if a device is busy and should be refused. `host` gives time and interrupts.
 HeldDevices hold_devices(const std::set<DeviceId>& devices, const LockSettings& settings, const std::string& store, WorkerHost& host,
                          std::FILE* out);
 

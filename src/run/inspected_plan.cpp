@@ -19,7 +19,7 @@
 namespace deepgap {
 namespace {
 
-// From so many Points on it takes long enough to be told.
+// From this many Points on, the inspection takes long enough to be reported.
 constexpr size_t long_inspection = 20'000;
 
 // Tenants of one set, or contenders of one duel, by the places of their Jobs in the Plan; those of one repeat follow each other there.
@@ -69,7 +69,7 @@ void refuse_together(InspectedPlan& plan, const SetJobs& set) {
   }
 }
 
-// Two that were told apart before the inspection may be one: a file by two paths, its own batch and the same one given.
+// Two Points that differed before the inspection may be one: a file by two paths, its own batch and the same one given.
 void measure_each_once(std::vector<Job>& jobs, Progress& progress) {
   std::set<JobId> seen;
   const size_t again = std::erase_if(jobs, [&](const Job& job) { return !is_of_a_set(job.point) && !seen.insert(id_of(job)).second; });
@@ -86,7 +86,7 @@ std::vector<Job> expanded(const Study& study, int cpus, Progress& progress) {
   return jobs;
 }
 
-// Of a part, whose Points were inspected elsewhere.
+// For a part of a Plan, whose Points were inspected elsewhere: requires that the file is the same.
 void require_same_file(const Point& planned, const std::string& hash) {
   if (planned.model_hash == hash) return;
   throw Error(ErrorKind::input, fmt::format("{} is not the file that the plan was made with: its content differs here", planned.model));

@@ -65,7 +65,7 @@ class Attempt {
     worker_->send({{{"kind", "inspect"}, {"cache_dir", cache_dir}, {"broken", broken}}, {lines_of_points(points)}});
   }
 
-  // False: the child died or hung; in whose hands, `step()` and `defect()` tell.
+  // Returns false if the child died or hung; `step()` and `defect()` say where.
   bool finish(Inspected& inspected, Interrupts& interrupts) {
     const auto deadline = std::chrono::steady_clock::now() + limit_;
     while (true) {

@@ -112,7 +112,7 @@ void add_resources(Record& record, const Record& rank) {
   for (const Series& series : rank.series) {
     const bool known = std::any_of(record.series.begin(), record.series.end(),
                                    [&](const Series& s) { return s.probe == series.probe && s.name == series.name; });
-    if (!known) record.series.push_back(series);  // of its own devices; the process's are the first rank's
+    if (!known) record.series.push_back(series);  // series of its own devices; the process's are the first rank's
   }
 }
 

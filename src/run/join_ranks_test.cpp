@@ -37,7 +37,7 @@ TEST(JoinRanks, CountsWhatEndedWhileAllRan) {
   const Window& steady = joined.windows.back();
   EXPECT_EQ(steady.begin, 1'500);
   EXPECT_EQ(steady.end, 9'500);
-  // Of the first those that ended at 2,000 .. 9,000, of the second all 16.
+  // The first rank keeps those that ended at 2,000 .. 9,000, the second all 16.
   ASSERT_EQ(joined.timings.size(), 8U + 16U);
   EXPECT_TRUE(std::is_sorted(joined.timings.begin(), joined.timings.end(), [](const Timing& a, const Timing& b) { return a.end < b.end; }));
   EXPECT_DOUBLE_EQ(joined.estimates.at("throughput").value, 24 * 4 * 1e9 / 8'000);

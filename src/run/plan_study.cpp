@@ -1,4 +1,4 @@
-// What `deepgap run --dry-run` tells.
+// The plan that `deepgap run --dry-run` reports.
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/quantity.h"

@@ -30,8 +30,8 @@ std::string point_label(const Point& point, bool with_threads) {
 
 namespace {
 
-// Of the time that an item takes, as a verdict's words tell it: of a wide interval the two scales differ by far, since throughput is one
-// over that time.
+// Returns the half-width for the time per item, as a verdict states it: for a wide interval the two scales differ by far, since throughput
+// is one over that time.
 double relative_half_width(double throughput, double low, double high) { return (throughput / low - throughput / high) / 2; }
 
 // One event for a program that reads the progress. In ASCII, so that each line is valid whatever a model's name holds.

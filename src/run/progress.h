@@ -24,7 +24,7 @@ enum class Words { few, usual, many, json };
 // each, indented.
 std::string detail_text(const Record& record);
 
-// Of the terminal behind `out`; 0 where that is none.
+// Returns the width of the terminal behind `out`; 0 if it is not a terminal.
 size_t terminal_columns(std::FILE* out);
 
 class Progress {
@@ -39,8 +39,8 @@ class Progress {
   void note(const std::string& line);  // once, above the live line
   void under_way(const std::string& label, const std::string& phase, const std::string& done, const TimeSpan& left);
   void finished(const std::string& label, const std::string& result, const TimeSpan& left);
-  void detail(const Record& record);  // of what was told last; where many words are wanted
-  void passed() { ++finished_; }      // one more of what was told already
+  void detail(const Record& record);  // details of the Record last shown, if verbose
+  void passed() { ++finished_; }      // one more with the result that was shown already
   void clear();                       // the live line
 
  private:

@@ -238,7 +238,7 @@ class Run {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() + virtual_s_;
   }
 
-  // Windows of another length would tell of another search.
+  // Windows of another length would belong to another search.
   std::optional<Record> known_run(const Job& job) {
     const auto found = past_searches_.find(id_of(job));
     if (found == past_searches_.end() || found->second.stopping != job.stopping || is_of_another_device(found->second, plan_.environment))
@@ -335,7 +335,7 @@ class Run {
     left_.no_more(job);
     record.timings = {};
     record.series = {};
-    // A Point that is refused is so in all its repeats: one line tells it.
+    // A refused Point is refused in all its repeats: one line reports it.
     if (runs(job) || told_.insert(job.point_id).second) {
       progress_.finished(label(job), result_text(record), time_left());
       progress_.detail(record);
@@ -400,13 +400,13 @@ class Run {
   HeldDevices devices_;
   bool threads_differ_ = false;
   bool looking_ = false;  // for the first time
-  double virtual_s_ = 0;  // of runs in virtual time
+  double virtual_s_ = 0;  // length of the runs in virtual time
   std::optional<OpenStore> store_;
   std::set<JobId> finished_;
   std::vector<Record> before_;  // those of finished_, where it is they that say how many more there are to be
   PastSearches past_searches_;
-  std::set<std::string> told_;        // Points of which it was told that they are refused or skipped
-  std::vector<const Job*> set_jobs_;  // of the set of tenants or the duel whose Records come in
+  std::set<std::string> told_;        // Points already reported as refused or skipped
+  std::vector<const Job*> set_jobs_;  // Jobs of the tenant set or duel whose Records come in
   std::vector<Record> set_records_;
   TimeLeft left_{settings_};
   PointCollector collector_;

@@ -35,7 +35,7 @@ struct RunSettings {
   bool strict = false;
   std::optional<PeakOrder> peak;                        // search it at the Study's Points; the Study was prepared for it (cli/peak_study.h)
   std::optional<TuneOrder> tune;                        // find the best of the Study's Points (cli/tune_study.h)
-  bool auto_repeats = false;                            // of the Study's repeats as many as each Point needs (plan/auto_repeats.h)
+  bool auto_repeats = false;                            // measure as many of the Study's repeats as each Point needs (plan/auto_repeats.h)
   std::optional<std::chrono::nanoseconds> search_time;  // longest search of all together, and longest run of auto_repeats
   // A person waits: short looks at all Points come first, for about so long, and are shown as a provisional table. They are in no Store.
   // Ctrl-C then ends a window as its budget would: what it has so far is a Record.
@@ -47,27 +47,27 @@ struct RunSettings {
   Facts facts;                               // that every Record gets
   std::function<void(const Record&)> saved;  // called after each Record is in the Store; what it throws ends the run
   std::FILE* progress = stderr;
-  Words words = Words::usual;  // of the progress
+  Words words = Words::usual;  // verbosity of the progress
   std::string busy{};          // what else keeps the machine busy, noted before the first Point is measured and beside the verdicts
 };
 
 struct RunReport {
   std::string run_id;
-  std::vector<PointSummary> points;  // of this run, and with `resume` of what the Store had of its Plan
+  std::vector<PointSummary> points;  // from this run, and with `resume` from the Store, as far as they are in the Plan
   std::vector<Failure> failures;     // Records that are not usable
   bool repeated = false;             // some Point is measured more than once
-  size_t jobs = 0;                   // of the Plan
+  size_t jobs = 0;                   // Jobs in the Plan
   bool open_ended = false;           // how many there are is known at the end alone: of a search, or as many repeats as it takes
   size_t done_before = 0;            // found in the Store by `resume`
   size_t saved = 0;                  // Records written by this run
   bool interrupted = false;
-  std::vector<FoundPeak> peaks;          // of a peak search
-  TuneResult tuned;                      // of tuning
+  std::vector<FoundPeak> peaks;          // found by a peak search
+  TuneResult tuned;                      // found by tuning
   std::string disturbed;                 // what else the machine did meanwhile (telemetry/machine_load.h); empty: hardly anything
   std::string store_error;               // why the Store could not be written any more; empty when it could
   std::shared_ptr<DeviceLocks> devices;  // still this run's as long as this lives, for what it does after the timing; may be null
 };
-// Of a Study that is measured in parts, its name and seed are what counts.
+// Runs a Study. If it is measured in parts, its name and seed identify it.
 RunReport run_study(const Study& study, const RunSettings& settings);
 
 // What run_study() would do: every Point with its repeats, whether it is refused or skipped, and a guess of the time.
@@ -77,13 +77,13 @@ struct PlannedPoint {
   int repeats = 0;
   int done_before = 0;
   bool refused = false, skipped = false;
-  std::string reason;  // of refusing or skipping
-  double seconds = 0;  // of what is left of it; of a search: of the runs that it usually takes
-  std::string search;  // of a peak search, in words: where it goes on, how many runs it takes, or what it has found
+  std::string reason;  // why it is refused or skipped
+  double seconds = 0;  // time for what is left of it; for a search: for the runs that it usually takes
+  std::string search;  // a peak search in words: where it goes on, how many runs it takes, or what it has found
 };
 struct DryRun {
   std::vector<PlannedPoint> points;
-  TimeSpan time;  // of all
+  TimeSpan time;  // for all Points
   bool interrupted = false;
 };
 DryRun plan_study(const Study& study, const RunSettings& settings);

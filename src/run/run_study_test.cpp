@@ -92,7 +92,7 @@ TEST_F(RunStudy, every_point_becomes_a_record_of_this_run) {
   }
 }
 
-// Two tenants that turn out to be one model are alone once; the sets behind them in the Plan are still told.
+// Two tenants that turn out to be one model are alone once; the sets behind them in the Plan are still reported.
 TEST_F(RunStudy, a_set_is_refused_as_a_whole_where_points_before_it_are_one) {
   study.grids[0].axes = {{"backend", {"null"}}};
   study.grids[0].tenants = {{{"model", {"here/a.onnx"}}}, {{"model", {"there/a.onnx"}}}, {{"model", {"b"}}}};

@@ -149,7 +149,7 @@ std::vector<std::string> failure_lines(const std::vector<Failure>& failures, boo
   std::vector<std::string> lines;
   for (const Failure& failure : failures) {
     int& count = counts[{failure.label, text_of(failure)}];
-    if (count == 0) continue;  // told with the first of them
+    if (count == 0) continue;  // reported with the first of them
     std::string which;
     if (count > 1) {
       which = fmt::format(" ({} records)", count);

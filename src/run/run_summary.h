@@ -16,9 +16,9 @@ struct Failure {
   std::string of_verdict = {};  // point_id, where it ran and its verdict is all: what the repeats say together goes before it
   std::string together = {};    // that, in words
 };
-// Of a Point whose repeats were judged together that is what is told, and a Record that can be used by it is no failure.
+// If a Point's repeats were judged together, keeps that verdict alone; a Record that is usable by it is no failure.
 void judge_together(std::vector<Failure>& failures, const std::vector<PointSummary>& points, bool strict);
-// A line for each Point and text: "LABEL repeat 2: TEXT", or "LABEL (30 records): TEXT". Repeats are told where there are some.
+// Returns a line for each Point and text: "LABEL repeat 2: TEXT", or "LABEL (30 records): TEXT". Repeats are named if there are some.
 std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated);
 
 // As people read it: what was not asked for has "no target", what could not be shown is "inconclusive".

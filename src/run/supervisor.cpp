@@ -65,7 +65,7 @@ Record decode_record(const Frame& frame) {
   return record;
 }
 
-// The system had no process, memory or descriptor for a worker, which tells nothing of the Point: --resume measures it.
+// The system had no process, memory or descriptor for a worker, which says nothing about the Point: --resume measures it.
 struct NotStarted : Error {
   using Error::Error;
 };
@@ -90,7 +90,7 @@ void Supervisor::serve(const Batch& batch, const Receiver& receive) {
     for (size_t i = 0; i < records.size(); ++i) receive(batch.jobs[i], std::move(records[i]));
     return;
   }
-  std::optional<Worker> worker = std::exchange(kept_, {});  // of all Jobs, as long as it is sound
+  std::optional<Worker> worker = std::exchange(kept_, {});  // serves all Jobs as long as it is sound
   if (!batch.keeps_worker || kept_group_ != batch.group) worker.reset();
   for (const Job& job : batch.jobs) {
     if (host_.interrupts() > 0) break;
@@ -232,7 +232,7 @@ std::vector<Record> Supervisor::run_tenants(const std::vector<Job>& jobs) {
   return together.records;
 }
 
-// All meet as often as they exchange something, and once to be told when to begin. nullopt: they do; else who does not, and what came.
+// All meet as often as they exchange something, and once to learn when to begin. nullopt: they do; else who does not, and what came.
 std::optional<Heard> Supervisor::let_all_begin(WorkerSet& workers) {
   const auto needs_reference = [&](size_t place, const Frame& frame) { return answer_other(workers, place, frame); };
   bool begun = false;
@@ -247,7 +247,7 @@ std::optional<Heard> Supervisor::let_all_begin(WorkerSet& workers) {
   return std::nullopt;
 }
 
-// Every worker says that it is ready, all are told when to begin, and every worker answers with its Record.
+// Every worker says that it is ready, the supervisor says when to begin, and every worker answers with its Record.
 Supervisor::Together Supervisor::run_together(WorkerSet& workers) {
   for (size_t i = 0; i < workers.size(); ++i) send_order(workers.at(i), "run");
   std::vector<Record> records(workers.size());
@@ -264,7 +264,7 @@ Supervisor::Together Supervisor::run_together(WorkerSet& workers) {
   return {{record_from(workers.at(failed->worker), failed->answer)}, failed->worker};  // the other workers end with the set
 }
 
-// Once. An engine is not to blame where what was made cannot be found again: it is measured, and not checked.
+// Makes the reference once. An engine is not to blame if it cannot be read again: it is measured, and not checked.
 void Supervisor::provide_reference(Worker& worker) {
   std::string& unavailable = worker.order.reference_unavailable;
   if (worker.reference_asked) {
@@ -275,7 +275,7 @@ void Supervisor::provide_reference(Worker& worker) {
   }
 }
 
-// Of a worker of a set that needs a reference first: makes it, and tells the worker to begin anew.
+// Makes the reference that a worker of a set needs first, and asks the worker to begin anew.
 bool Supervisor::answer_other(WorkerSet& workers, size_t place, const Frame& frame) {
   Worker& worker = workers.at(place);
   if (frame.header.value("kind", "") != "needs_reference" || !worker.order.reference_unavailable.empty()) return false;

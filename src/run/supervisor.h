@@ -27,7 +27,7 @@ struct SupervisorSettings {
   bool mlperf_trace = false;
   std::string save_weights = {};   // RunSettings::save_weights
   bool save_weights_each = false;  // a file for each Record
-  uint64_t seed = 1;               // of the order of a duel's turns
+  uint64_t seed = 1;               // seed for the order of a duel's turns
   bool keep_cut_windows = false;   // a window that the user ends is a result (WorkOrder)
 };
 
@@ -48,7 +48,7 @@ class Supervisor {
  private:
   class Duel;  // run/duel.cpp
   struct Together {
-    std::vector<Record> records;   // of all workers; or of `failed` alone
+    std::vector<Record> records;   // one for each worker; or that of `failed` alone
     std::optional<size_t> failed;  // the worker for which all were ended
   };
   Record run(const Job& job, std::optional<Worker>& worker);

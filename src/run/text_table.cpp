@@ -11,7 +11,7 @@ namespace {
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }
 
-// Of UTF-8.
+// Counts the characters of a UTF-8 text.
 size_t characters(const std::string& text) { return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character)); }
 
 std::string characters_of(const std::string& text, size_t first, size_t count) {
@@ -68,7 +68,7 @@ std::string text_table(const std::vector<TextColumn>& columns) {
 
 namespace {
 
-// Of those that are wider the end goes, which two points mark.
+// Cuts the end of wider lines; two points mark the cut.
 std::string cut_lines(const std::string& text, size_t width) {
   if (width < 4) return text;
   std::string shown;

@@ -18,7 +18,7 @@ constexpr double overhead_s = 2;
 constexpr double budget_share = 0.3;
 constexpr double fixed_counts_s = 5;
 constexpr double warmup_queries = 10;  // until steady, where the budget allows
-// Of what Jobs take over what is guessed, logarithms: before any has ended, and how windows scatter that end at an interval and others.
+// Scatter of a Job's time over the guess, as a logarithm: before any has ended, and by whether windows end at an interval or not.
 constexpr double level_from_settings = 0.45, scatter_of_intervals = 0.6, scatter_of_lengths = 0.15;
 constexpr int prior_jobs = 3;
 // Their level wanders: the Jobs of an hour ago say little of the next, and it is not known better than by so many.
@@ -140,13 +140,13 @@ TimeSpan TimeEstimate::of(const std::vector<const Job*>& jobs) const {
   return {sum, sum * std::exp(-reach), sum * std::exp(reach)};
 }
 
-// Of the logarithm of what a Job takes over what is guessed: as if `prior_jobs` had been off by the usual.
+// Returns the variance of log(time / guess) for a Job, as if `prior_jobs` had been off by the usual.
 double TimeEstimate::variance_of(const Job& job) const {
   const double prior = job.stopping.name == "interval" ? scatter_of_intervals : scatter_of_lengths;
   return (prior_jobs * prior * prior + squared_errors_) / (prior_jobs + foretold_);
 }
 
-// Of the same, what it has in common with other Jobs.
+// Returns the part of the same logarithm that the Job has in common with other Jobs.
 double TimeEstimate::level_of(const Job& job) const {
   if (ended_ == 0 && !knows(job)) return level_from_settings * level_from_settings;
   return variance_of(job) / std::clamp(ended_, 1, jobs_of_a_level);
@@ -163,7 +163,7 @@ void TimeEstimate::took(const Job& job, double seconds, bool failed) {
 }
 
 void TimeEstimate::learn_from(const Job& job, double seconds) {
-  // Of the very first the level was not known either. A set's Records come all at once, so that one of them took all the time.
+  // For the very first Job the level was not known either. A set's Records come all at once, so that one of them took all the time.
   const bool of_a_set = contender_place(job.point) || tenant_place(job.point);
   if (ended_ > 0 && seconds > 0 && !of_a_set) {
     const double error = std::log(seconds / if_it_ends(job));

@@ -18,10 +18,10 @@ class TimeEstimate {
   explicit TimeEstimate(std::map<std::string, double> history = {}, std::map<std::string, double> queries = {})
       : history_(std::move(history)), queries_(std::move(queries)) {}
   double seconds(const Job& job) const;
-  // Of them all. How far they may be from what is guessed follows from how far those that have ended were (lab-notes/time-left.md).
+  // Estimates the time of all Jobs. The error expected follows from the errors for the Jobs that have ended (lab-notes/time-left.md).
   TimeSpan of(const std::vector<const Job*>& jobs) const;
   bool knows(const Job& job) const { return history_.count(job.point_id) != 0; }  // what it took in earlier runs
-  // `failed`: it tells of its own next repeat, and nothing of others.
+  // `failed`: the time counts for its own next repeat, not for other Jobs.
   void took(const Job& job, double seconds, bool failed = false);
   // A short look at the Point, before its first Job, which took so long as a whole: how long a query, all around the windows, and a window
   // that decides take. Points that were not looked at are taken to scatter as those that were.
@@ -44,8 +44,8 @@ class TimeEstimate {
 
   std::map<std::string, double> history_, queries_, failures_;
   std::map<std::string, Look> looks_;
-  Look mean_look_;                     // of looks_
-  double guessed_ = 0, measured_ = 0;  // of Jobs without history that have ended
+  Look mean_look_;                     // mean of looks_
+  double guessed_ = 0, measured_ = 0;  // sums over Jobs without history that have ended
   int ended_ = 0, foretold_ = 0;
   double squared_errors_ = 0;  // logarithms of what the foretold_ took over what was guessed just before
 };

@@ -33,7 +33,7 @@ class TimeLeft {
 
   // `current`: under way, so that a part of its time is over.
   TimeSpan of_jobs(const Job* current) const;
-  // Of a search of which so many runs are over: about as many as most take, at the pace of those so far, and not longer than it may.
+  // Estimates a search with so many runs over: about as many as most take, at the pace of those so far, and not longer than it may.
   TimeSpan of_search(size_t runs) const;
 
  private:

@@ -13,7 +13,7 @@ struct TimeSpan {  // seconds
   bool has_ends() const { return low != high; }
   // Narrow enough for one figure: neither end is further than 1.5 times from the middle.
   bool is_one_figure() const { return low > 0 && high <= 1.5 * 1.5 * low; }
-  TimeSpan after(double seconds) const;  // of which so much is over
+  TimeSpan after(double seconds) const;  // what remains when so much is over
   TimeSpan at_most(double seconds) const;
 };
 

@@ -40,8 +40,8 @@ TEST(TimeSpan, NoneOfItLiesBeyondWhatThereIs) {
   EXPECT_DOUBLE_EQ(time.high, 25);
 }
 
-// Runs of which Jobs take exp(`scatter` x a normal number) times what is guessed of their windows: how often, between a tenth and nine
-// tenths of the time, what is left lies in what is told, and how often that is one figure.
+// Simulates Jobs that take exp(`scatter` x a normal number) times what is guessed of their windows: how often, between a tenth and nine
+// tenths of the time, the time left lies in the span shown, and how often that is one figure.
 class TimeLeftOfPlans : public testing::Test {
  protected:
   void run(const std::string& stopping, double scatter) {

@@ -18,7 +18,7 @@
 namespace deepgap {
 namespace {
 
-// Fewer tell nothing of a rate.
+// Fewer queries do not show a rate.
 constexpr double fewest_of_a_rate = 2;
 
 double queries_in(Nanoseconds window, double rate) { return rate * static_cast<double>(window) / 1e9; }

@@ -1,5 +1,5 @@
-// WorkerLink and WorkerHost: what the parent of a run has to do with its workers. Processes in a run (child_process.h), scripts on a time
-// of their own in tests. Main thread only.
+// WorkerLink and WorkerHost: what the parent of a run needs from its workers. A run uses processes (child_process.h), tests use scripts
+// with a virtual clock. Main thread only.
 #pragma once
 
 #include "base/subprocess.h"
@@ -24,7 +24,7 @@ class WorkerLink {
   virtual std::optional<Frame> take() = 0;
   virtual bool ended() const = 0;  // nothing will come any more
   virtual void send_signal(int number) = 0;
-  virtual ExitState exit_state() = 0;     // of one that has ended, or was killed
+  virtual ExitState exit_state() = 0;     // state of a worker that has ended, or was killed
   virtual std::string output_tail() = 0;  // the end of what it has printed
 };
 
@@ -33,11 +33,11 @@ class WorkerHost {
   virtual ~WorkerHost() = default;
   virtual std::unique_ptr<WorkerLink> start(const Point& point) = 0;  // Error{internal}: the system has nothing to start it with
   virtual Nanoseconds now() = 0;                                      // as the workers' Clocks have it
-  // Until one of `links`, which are of this host, may have something to take() or has ended, `deadline`, or an interrupt. True: an
-  // interrupt has come since the last one that was told.
+  // Waits until one of `links`, which are of this host, may have something to take() or has ended, `deadline`, or an interrupt. True: an
+  // interrupt has come since the last one that was reported.
   virtual bool wait(std::span<WorkerLink* const> links, Nanoseconds deadline) = 0;
   virtual int interrupts() const = 0;                                                // so far
-  virtual std::string interrupt_words() const { return "interrupted by the user"; }  // of the last one
+  virtual std::string interrupt_words() const { return "interrupted by the user"; }  // for the last one
 };
 
 }  // namespace deepgap

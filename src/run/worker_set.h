@@ -1,5 +1,5 @@
 // WorkerSet: several workers that stay loaded and are driven together: all from one instant, or in turns, as worker/turns.h says. A worker
-// that hangs, dies, or answers what is not asked for is found wherever the others are, and told; the caller decides what becomes of the
+// that hangs, dies, or answers what is not asked for is found wherever the others are, and reported; the caller decides what becomes of the
 // rest. Main thread only.
 #pragma once
 
@@ -39,7 +39,7 @@ struct Answer {
     interrupted,
   } kind = Kind::frame;
   Frame frame;
-  std::string defect;  // of broken; of interrupted, how it ended, to be added to "interrupted by the user"
+  std::string defect;  // for broken; for interrupted, how it ended, to be added to "interrupted by the user"
   bool is(const char* frame_kind) const { return kind == Kind::frame && frame.header.value("kind", "") == frame_kind; }
 };
 
@@ -59,7 +59,7 @@ struct Patience {
 class WorkerSet {
  public:
   using Payloads = std::vector<nlohmann::json>;
-  // Makes what all are told of what each said.
+  // Makes the answer to all workers from what each said.
   using Agree = std::function<nlohmann::json(const Payloads&)>;
   // What to do about a frame of that worker that is not the one waited for. True: it is dealt with, and the worker will speak again.
   using Otherwise = std::function<bool(size_t worker, const Frame& frame)>;
@@ -73,7 +73,7 @@ class WorkerSet {
   void drop(size_t worker) { workers_.at(worker).link.reset(); }
 
   // These wait for every worker that was not dropped, but for ready(); nullopt: all went well, else who did not, and what came instead.
-  std::optional<Heard> meet(const Agree& agree, const Otherwise& otherwise);  // all come to the meeting and are told
+  std::optional<Heard> meet(const Agree& agree, const Otherwise& otherwise);  // all come to the meeting and get the answer
   // That one is loaded and warm; the others may be ready already, and none of them ends meanwhile.
   std::optional<Heard> ready(size_t worker, nlohmann::json& said, const Otherwise& otherwise);
   // Each one's answer to its order, in order of coming; `take` gives false for one that ends the set.

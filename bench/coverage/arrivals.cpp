@@ -29,7 +29,7 @@ struct Process {
   double rate;
   std::function<std::unique_ptr<Arrivals>(uint64_t seed)> make;
   std::function<double(double ns)> rescale;  // the arrivals expected until then; empty: it hangs on what nobody sees
-  double dispersion;                         // of the number within 10 s
+  double dispersion;                         // dispersion of the number within 10 s
 };
 
 Process poisson(double rate) {

@@ -1,7 +1,7 @@
-// `--repeats auto`: as many repeats as it takes, whose windows end at the interval that is worth while, so that they are
-// of unlike length. Beside it the same with windows that are all asked for what the Point is. The planner and the two levels of the
-// interval are the real ones; a run is its process's own speed, a mean as uncertain as its window is short, and an interval that it knows
-// by 31 degrees of freedom, as batch means do.
+// `--repeats auto`: as many repeats as it takes, whose windows end at the interval that is worth while, so that their lengths differ.
+// Beside it the same with windows that are all asked for the Point's own interval. The planner and the two levels of the interval are the
+// real ones; a run is its process's own speed, a mean as uncertain as its window is short, and an interval that it knows by 31 degrees of
+// freedom, as batch means do.
 #include "comparisons.h"
 
 #include "plan/auto_repeats.h"
@@ -27,7 +27,7 @@ constexpr double asked = 0.01, truth = 100, overhead_s = 2, shortest_s = 2, long
 
 struct Row {
   double between = 0;  // scatter of processes
-  double second = 0;   // of a mean over a window of a second
+  double second = 0;   // scatter of a mean over a window of a second
 };
 
 // A second of load and one of warm-up, then the window that `interval` takes.
@@ -75,7 +75,7 @@ struct Told {
 };
 
 Told told_of(Random& random, const Row& row, bool all_alike, int series) {
-  // Of what processes do in the mean, whose logarithms scatter.
+  // The mean of processes whose logarithms scatter.
   const double kind = truth * std::exp(row.between * row.between / 2);
   Told told;
   for (int i = 0; i < series; ++i) {

@@ -22,7 +22,7 @@ namespace deepgap {
 namespace {
 
 constexpr double margin = 0.02;
-constexpr double round_s = 0.25;  // of a pair of turns: queries of some 30 ms
+constexpr double round_s = 0.25;  // length of a pair of turns: queries of some 30 ms
 
 double half_width(const Interval& interval) { return std::log(interval.high / interval.low) / 2 * 100; }
 

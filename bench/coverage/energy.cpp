@@ -20,7 +20,7 @@ namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
 constexpr double mean_w = 400, queries_per_s = 200;
-constexpr size_t before_ms = 500;  // of the window that is measured, and as much behind it
+constexpr size_t before_ms = 500;  // before the window that is measured, and as much behind it
 
 // Watts of each millisecond.
 using Power = std::function<std::vector<double>(Random&, size_t)>;
@@ -31,7 +31,7 @@ struct Row {
   bool coupled;  // throughput goes as power does
 };
 
-// Of a value a millisecond that is forgotten after `tau_s`.
+// Makes a power with one value per millisecond, which is forgotten after `tau_s`.
 Power wandering(double share, double tau_s) {
   return [=](Random& random, size_t n) {
     std::vector<double> watts = ar1_series(random, n, 0, mean_w * share, std::exp(-1e-3 / tau_s));
@@ -65,7 +65,7 @@ std::vector<Row> rows() {
 
 struct Simulated {
   Record record;
-  double joules = 0;  // of the window
+  double joules = 0;  // energy of the window
 };
 
 Simulated simulate(Random& random, const Row& row, double window_s) {

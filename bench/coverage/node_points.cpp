@@ -1,5 +1,5 @@
 // Points that several nodes of one kind measured, as Records say where: how often their intervals hold the truth, which is that of the
-// kind, and how often two of them are called different. Beside it what the same Records give that do not tell their node.
+// kind, and how often two of them are called different. Beside it what the same Records give without their node.
 #include "comparisons.h"
 
 #include "simulated_run.h"

@@ -38,7 +38,7 @@ struct Server {
 double tail_of_wait(double load, double t) {
   if (t < 0) return 1;
   if (t > 6) {
-    double low = 1e-9, high = 60;  // of theta: load (e^theta - 1) = theta, theta > 0
+    double low = 1e-9, high = 60;  // bounds of theta: load (e^theta - 1) = theta, theta > 0
     for (int i = 0; i < 200; ++i) {
       const double middle = (low + high) / 2;
       (load * std::expm1(middle) < middle ? low : high) = middle;

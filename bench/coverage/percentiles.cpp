@@ -1,4 +1,4 @@
-// Percentiles: within one run, and over the repeats of a Point as summaries tell them.
+// Percentiles: within one run, and over the repeats of a Point as summaries compute them.
 #include "comparisons.h"
 #include "simulated_run.h"
 
@@ -128,7 +128,7 @@ void print_over_repeats(int series) {
   for (const Row& row : rows) {
     Random random(++seed);
     const std::string metric = row.percent == 99 ? "latency_p99_ms" : "latency_p50_ms";
-    // Of all queries of all processes: the logarithms' variances add up.
+    // The truth for all queries of all processes: the logarithms' variances add up.
     const double truth = 10 * std::exp((row.percent == 99 ? z99 : 0) * std::hypot(0.3, row.scatter));
     Covered before, now;
     for (int i = 0; i < series; ++i) {

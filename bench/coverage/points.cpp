@@ -99,7 +99,7 @@ void print_wide_intervals(int series) {
   uint64_t seed = 41'100;
   for (const auto& [process, k] : {std::pair(0.05, 2), {0.2, 2}, {0.2, 3}, {0.2, 5}, {0.5, 5}}) {
     Random random(++seed);
-    const double truth = 100 * std::exp(process * process / 2);  // of the mean, whose logarithms scatter
+    const double truth = 100 * std::exp(process * process / 2);  // the mean, whose logarithms scatter
     int covered = 0, zero = 0, covered_before = 0, zero_before = 0;
     for (int i = 0; i < series; ++i) {
       const std::vector<Record> records = repeats_of(random, 100, process, false, k);

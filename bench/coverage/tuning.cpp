@@ -1,4 +1,4 @@
-// Tuning: how often the answer is not the best one, and how often what is equal is told apart.
+// Tuning: how often the answer is not the best one, and how often equal configurations are called different.
 #include "searches.h"
 
 #include "plan/test_systems.h"

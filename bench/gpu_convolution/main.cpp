@@ -227,7 +227,7 @@ int on_device(const Options& options) {
   const std::vector<Job> jobs = jobs_of(options, chip, options.libraries ? &libraries : nullptr);
   Ahead prepared(jobs, chip, options.threads);
   Workshop workshop(chip);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what is done is told before a kernel loses the device
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // progress is printed before a kernel loses the device
   int failures = 0;
   double waited = 0;
   for (size_t i = 0; i < jobs.size() && passed() < options.seconds; i++) {

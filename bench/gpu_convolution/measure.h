@@ -27,7 +27,7 @@ std::vector<float> random_scale_bias(const gpu::Convolution& problem, const Tens
 
 struct Difference {
   double relative = 0;  // root of the squares' sum, over that of the reference
-  double largest = 0;   // of one element; of floats over the reference's root mean square
+  double largest = 0;   // largest of one element; for floats over the reference's root mean square
   double wrong = 0;     // elements that are no numbers
 };
 
@@ -36,7 +36,7 @@ class Workshop {
  public:
   explicit Workshop(const gpu::Chip& chip);
   void fill(cuda::Address to, int64_t elements, gpu::Element element, unsigned seed);
-  // Of [pixels, pitch] the channels below `channels`.
+  // Compares the channels below `channels` in [pixels, pitch].
   Difference compare(cuda::Address value, cuda::Address reference, int64_t pixels, int64_t channels, int64_t pitch, gpu::Element element);
   int64_t different_bytes(cuda::Address a, cuda::Address b, int64_t bytes);
   cuda::Stream& stream() { return stream_; }

@@ -22,7 +22,7 @@ struct Layer {
   int64_t size, in, out, kernel = 1, stride = 1, groups = 1;
   bool add = false;
   Activation activation = Activation::relu;
-  int64_t width = 0;  // of the picture; 0: as high
+  int64_t width = 0;  // width of the picture; 0: as high
   int64_t dilation = 1, pad_before = -1, pad_after = -1;
 };
 

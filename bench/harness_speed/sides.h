@@ -11,8 +11,8 @@ struct ServerFigures {
   double kept = 0;    // 1: nothing was left waiting (LoadGen: all that was scheduled was answered in time)
   double p50_us = 0;  // latency from the scheduled time
   double p99_us = 0;
-  double late_p99_us = 0;  // lateness of issue; -1: not told
-  double spin_p99_us = 0;  // of a thread that only spins until such times, before and after; -1: not measured
+  double late_p99_us = 0;  // lateness of issue; -1: not reported
+  double spin_p99_us = 0;  // a thread that only spins until such times, before and after; -1: not measured
 };
 struct OfflineFigures {
   double score_ns = 0;    // a sample, in the time that is measured

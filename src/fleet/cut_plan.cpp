@@ -99,7 +99,7 @@ double task_length(const std::map<LotKey, Cells>& lots, const CutSettings& setti
   return length;
 }
 
-// Whether its throughput tells how fast a node is, whatever else is measured there.
+// Returns whether the Job's throughput shows how fast a node is, whatever else is measured there.
 bool may_be_common(const Job& job) {
   return job.skip_reason.empty() && scenario_traits(job.point.scenario).takes_all && !tenant_place(job.point) &&
          !contender_place(job.point);
@@ -138,7 +138,7 @@ class Cutter {
   std::vector<std::vector<Job>> jobs;
 
  private:
-  static constexpr int fewest_tasks = 3;  // fewer nodes tell nothing of which one is unlike the others
+  static constexpr int fewest_tasks = 3;  // fewer nodes do not show which one is unlike the others
 
   size_t place(const Lot& lot, int task) const { return static_cast<size_t>(lot.first_task) + static_cast<size_t>(task); }
 

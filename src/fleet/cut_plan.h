@@ -3,7 +3,7 @@
 // What is compared is measured on one node in one task: all repeats of a Point, the Points that differ in engine and precision alone, the
 // tenants of a set. Such a cell is never cut; cells of one network on one kind of device follow each other until a task is long enough.
 //
-// So a Point is measured on one node, and nothing would tell how nodes differ. Therefore one Point of a lot, the one that takes least, is
+// A Point is therefore measured on one node, and nothing would show how nodes differ. So one Point of a lot, the one that takes least, is
 // measured by each of its tasks: by the one that has it as the Plan says, by the others as further repeats with numbers of their own.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace deepgap {
 
 struct CutSettings {
   double task_s = 600;  // a task is closed when it takes so long
-  int most_tasks = 0;   // of the whole fleet: tasks become longer instead; 0: any number
-  int common_runs = 0;  // of a lot's common Point by each task, where it has three and more; 0: it has none
+  int most_tasks = 0;   // limit for the whole fleet: tasks become longer instead; 0: any number
+  int common_runs = 0;  // runs of a lot's common Point in each task, if the lot has three tasks or more; 0: none
 };
 
 // Fills lots and tasks of `fleet`, whose kinds each get the whole Plan. Returns the Jobs of each task. `seconds` estimates a Job.

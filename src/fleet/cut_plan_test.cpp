@@ -205,7 +205,7 @@ TEST(NodeNotes, NameSlowNodesByTheCommonPoint) {
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_THAT(notes[0], HasSubstr("n6: outlier node: 10.0 % slower"));
   EXPECT_THAT(notes[0], HasSubstr("than the 7 others of its kind, by 2 runs"));
-  attempts[6].device = "NVIDIA A100";  // of another kind it is alone
+  attempts[6].device = "NVIDIA A100";  // the only node with this device
   for (const std::string& note : node_notes(fleet, attempts)) EXPECT_EQ(note.find("outlier"), std::string::npos) << note;
 }
 

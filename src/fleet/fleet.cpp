@@ -274,7 +274,7 @@ std::vector<Attempt> read_attempts(const Fleet& fleet, int task) {
     try {
       attempts.push_back(read_file(path, attempt_from_json));
     } catch (const Error&) {
-      continue;  // of a full disk, or removed meanwhile: an attempt of which nothing is known
+      continue;  // written on a full disk, or removed meanwhile: nothing is known about this attempt
     }
   }
   std::stable_sort(attempts.begin(), attempts.end(), [](const Attempt& a, const Attempt& b) { return a.began_unix < b.began_unix; });

@@ -26,9 +26,9 @@ struct Lot {
   std::string model, device;  // device: cpu, cuda
   int gpus = 0;               // that a task needs at least
   int first_task = 0, tasks = 0;
-  double longest_s = 0;      // of its tasks, by the time estimate
-  double seconds = 0;        // of all of them
-  double longest_run_s = 0;  // of one run in it
+  double longest_s = 0;      // longest task in seconds, by the time estimate
+  double seconds = 0;        // seconds of all tasks
+  double longest_run_s = 0;  // longest run in seconds
   std::string common;        // point_id of the Point that each of its tasks measures, so that nodes can be compared; empty: none
 };
 
@@ -45,8 +45,8 @@ struct Fleet {
   uint64_t seed = 1;
   int64_t created_unix = 0;
   std::string scheduler;
-  std::map<std::string, std::string> options;  // of the scheduler: partition, account, hosts ...
-  std::vector<std::string> kinds{""};          // of nodes: a constraint each; one empty one: any node
+  std::map<std::string, std::string> options;  // options for the scheduler: partition, account, hosts ...
+  std::vector<std::string> kinds{""};          // node constraints; a single empty one: any node
   std::string program;                         // deepgap on the nodes; with a bundle: below the folder that it is unpacked to
   std::string bundle;                          // archive; empty: none
   std::string directory;                       // where a task works, so that a Study's relative paths mean what they meant here
@@ -72,7 +72,7 @@ struct Fleet {
 Fleet read_fleet(const std::string& folder);
 // Makes the folder, tasks first and fleet.json last: a folder without it was never submitted. Throws Error{input} where there is a fleet.
 void write_fleet(const Fleet& fleet, const std::vector<std::vector<Job>>& jobs);
-// Of a fleet of which nobody has taken anything into hand. `whole`: the folder was made for it; else what is not its own stays there.
+// Removes a fleet that has not begun. `whole`: the folder was made for it; else what is not its own stays there.
 void remove_fleet(const Fleet& fleet, bool whole);
 std::vector<Job> read_task(const Fleet& fleet, int task);
 
@@ -83,13 +83,13 @@ struct Attempt {
   int task = 0, restart = 0;                  // how often the scheduler has begun the job again
   State state = State::running;
   int64_t began_unix = 0, told_unix = 0;  // by the node's clock
-  int64_t records = 0;                    // that it has measured
-  double clock_ahead_s = 0;               // of the node, over the shared disk's
+  int64_t records = 0;                    // records that it has measured
+  double clock_ahead_s = 0;               // how far the node's clock is ahead of the shared disk's
   double slowest_hand_in_s = 0;
   std::vector<double> common;  // throughputs that it measured of Lot::common
 };
 void write_attempt(const Fleet& fleet, const Attempt& attempt);
-// Of a task, or of all; what cannot be read is left out.
+// Reads the attempts at a task, or at all tasks; unreadable ones are left out.
 std::vector<Attempt> read_attempts(const Fleet& fleet, int task);
 std::vector<Attempt> read_attempts(const Fleet& fleet);
 

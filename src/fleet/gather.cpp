@@ -45,7 +45,7 @@ void note_clocks_and_disks(const std::vector<Attempt>& attempts, std::vector<std
   }
 }
 
-// Of one lot all nodes should have one kind of device.
+// Adds notes about lots whose nodes have several kinds of device: all nodes of a lot should have one kind.
 void note_devices(const Fleet& fleet, const std::vector<Attempt>& attempts, std::vector<std::string>& notes) {
   std::map<std::pair<int, std::string>, std::map<std::string, std::set<std::string>>> kinds;  // kind and device kind -> device -> nodes
   for (const Attempt& attempt : attempts) {

@@ -27,7 +27,7 @@ std::vector<std::string> node_notes(const Fleet& fleet, const std::vector<Attemp
 struct FleetStatus {
   int done = 0, running = 0, waiting = 0, held = 0;
   std::vector<int> missing;        // not done, and in nobody's hands
-  int64_t records = 0;             // measured, as attempts tell
+  int64_t records = 0;             // measured, as attempts report
   std::vector<std::string> lines;  // a line for each task that is running, held or missing, with its node and why
   bool all_done(const Fleet& fleet) const { return done == static_cast<int>(fleet.tasks.size()); }
 };

@@ -16,12 +16,12 @@ class HandIn {
   // `store` is the attempt's own, below the folder `work`, both on the node's disk.
   HandIn(const Fleet& fleet, Attempt& attempt, std::string work, std::string store);
 
-  void tell();     // of the attempt as it is; what cannot be written is tried again the next time
+  void tell();     // writes the attempt's present state; a failed write is tried again the next time
   void in_time();  // all that is new, where the last time is long enough ago; failures are kept for the next time
   void now();      // the same at once; throws what went wrong
   // All of the task, with what earlier attempts have handed in, in place of the parts.
   void whole();
-  const std::string& failure() const { return failure_; }  // of the last time; empty: none
+  const std::string& failure() const { return failure_; }  // why the last hand-in failed; empty: it did not
 
  private:
   void timed(const std::string& from, const std::string& name);

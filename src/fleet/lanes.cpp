@@ -20,7 +20,7 @@
 namespace deepgap {
 namespace {
 
-constexpr int most_tries = 3;  // of a task by one waiting process
+constexpr int most_tries = 3;  // tries for a task by one waiting process
 constexpr auto pause = std::chrono::milliseconds(100);
 
 std::string lock_of_task(const Fleet& fleet, int task) { return fmt::format("{}/tasks/{:06}.lock", fleet.folder, task); }

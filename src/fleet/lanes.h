@@ -44,7 +44,7 @@ class LaneScheduler : public Scheduler {
   bool is_tried_often(int task) const;
 
   std::map<std::string, Running> running_;  // by lane
-  std::map<int, int> tries_;                // of a task, in this process
+  std::map<int, int> tries_;                // tries by task, in this process
   std::map<int, bool> done_;
 };
 

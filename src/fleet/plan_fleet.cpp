@@ -20,7 +20,7 @@
 namespace deepgap {
 namespace {
 
-// Of what the time limit allows, since estimates are guesses.
+// A task may use this share of the time limit, since estimates are guesses.
 constexpr double limit_share = 0.7;
 
 // A path from the root names a file of this machine, which nodes may have elsewhere, another of, or not at all.

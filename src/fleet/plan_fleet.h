@@ -12,7 +12,7 @@ namespace deepgap {
 
 struct PlannedFleet {
   Fleet fleet;
-  std::vector<std::vector<Job>> jobs;  // of each task
+  std::vector<std::vector<Job>> jobs;  // Jobs of each task
   int64_t points = 0;
   int64_t common = 0;              // records of common Points beyond the Plan's (cut_plan.h)
   int64_t skipped = 0;             // runs that become Records `skipped`

@@ -17,7 +17,7 @@ std::string shell_word(const std::string& text);  // in single quotes, whatever 
 
 struct ProgramResult {
   ExitState exit;
-  std::string output;  // of stdout and stderr together, at most 64 MiB of its end
+  std::string output;  // stdout and stderr together, at most 64 MiB from the end
   bool timed_out = false;
 };
 // Never through a shell. Throws Error{input} "NAME is not in $PATH: REMEDY" where there is none.

@@ -124,7 +124,7 @@ int relay_task(const Fleet& fleet, const std::string& host, int task) {
   try {
     return Relay(fleet, host, task).run();
   } catch (const Error& error) {
-    Attempt attempt;  // so that status tells it by host
+    Attempt attempt;  // so that status shows it by host
     attempt.id = "relay-" + std::to_string(::getpid());
     attempt.task = task;
     attempt.node = host;

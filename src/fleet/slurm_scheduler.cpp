@@ -28,20 +28,20 @@ namespace deepgap {
 namespace {
 
 constexpr const char* remedy = "Slurm's programs are missing (some sites have a module for them); or name another --scheduler";
-constexpr int most_calls = 6;                                   // of one that cannot reach its controller
-constexpr double notice_and_end_s = 120, most_of_limit = 0.25;  // of a time limit, that no task should count on
+constexpr int most_calls = 6;                                   // tries of a program that cannot reach its controller
+constexpr double notice_and_end_s = 120, most_of_limit = 0.25;  // parts of a time limit that no task should count on
 constexpr auto between_looks = std::chrono::seconds(2);
 
 struct Partition {
   std::string name;
   double limit_s = 0;  // 0: none
-  int cpus = 0;        // of its smallest node
+  int cpus = 0;        // CPUs of its smallest node
   bool is_up = true, is_default = false;
-  int gpus = 0;                         // of the node that has most
-  std::map<std::string, int> features;  // of its nodes, with the GPUs of the one that has most
+  int gpus = 0;                         // GPUs of the node that has most
+  std::map<std::string, int> features;  // features of its nodes, with the GPUs of the node that has most
 };
 
-// "gpu:h100:8(S:0-1),nic:2": 8. None told: 1.
+// Returns 8 for "gpu:h100:8(S:0-1),nic:2"; without a number, 1.
 int gpus_in(const std::string& gres) {
   int count = 0;
   for (std::string one : split(gres, ',')) {
@@ -181,7 +181,7 @@ class SlurmScheduler final : public Scheduler {
     }
   }
 
-  // Of each kind of node and number of GPUs the first: others ask for the same, but for their time.
+  // Returns a script for the first of each kind of node and number of GPUs: the others ask for the same, but for their time.
   std::vector<std::string> rehearse(const Fleet& fleet) override {
     std::vector<int> tasks(fleet.tasks.size());
     std::iota(tasks.begin(), tasks.end(), 0);
@@ -415,7 +415,7 @@ class SlurmScheduler final : public Scheduler {
   static std::optional<std::string> submit_script(const Fleet& fleet, const std::string& name, const std::string& script,
                                                   const std::vector<std::string>& flags) {
     const std::string path = fmt::format("{}/{}.sbatch", fleet.scripts(), name);
-    const bool is_had = ::access(path.c_str(), F_OK) == 0;  // of an earlier submission
+    const bool is_had = ::access(path.c_str(), F_OK) == 0;  // left by an earlier submission
     write_file_atomic(path, script);
     std::vector<std::string> command{"sbatch", "--parsable"};
     command.insert(command.end(), flags.begin(), flags.end());

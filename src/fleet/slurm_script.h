@@ -15,7 +15,7 @@ struct SlurmArray {
   const Lot* lot = nullptr;
   int first = 0;
   std::vector<int> indices;  // sorted
-  std::string name;          // "deepgap-1a2b3c4d-0": the fleet and `first`, so that the queue tells which tasks it has
+  std::string name;          // "deepgap-1a2b3c4d-0": the fleet and `first`, so that the queue shows which tasks it has
 };
 std::vector<SlurmArray> slurm_arrays(const Fleet& fleet, const std::vector<int>& tasks, int max_array_size);
 

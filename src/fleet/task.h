@@ -14,7 +14,7 @@
 
 namespace deepgap {
 
-// Exit codes of a task, besides those of every command: from sysexits.h, so that a script can tell them.
+// Exit codes of a task, besides those of every command: from sysexits.h, so that a script can distinguish them.
 enum TaskExit {
   task_not_handed_in = 74,  // EX_IOERR: the shared disk is full or gone; the Store is kept on the node
   task_goes_on = 75         // EX_TEMPFAIL: ended in order before its end; begun again it goes on where it was
@@ -22,8 +22,8 @@ enum TaskExit {
 
 struct TaskSettings {
   std::string work;      // folder on the node's own disk for its Store; empty: $TMPDIR, else /tmp
-  int tries = 6;         // of the last hand-in, one second after the first, two after the second, and so on
-  LockSettings locks{};  // of its node's devices; by default nothing is locked
+  int tries = 6;         // tries for the last hand-in, one second after the first, two after the second, and so on
+  LockSettings locks{};  // locks for its node's devices; by default nothing is locked
   std::FILE* progress = stderr;
 };
 

@@ -18,14 +18,14 @@ class Lengths {
   // `option` names it in errors. Reads the file. Throws Error{usage}, {input} naming the file and the line.
   Lengths(const std::string& option, const std::string& text);
 
-  // Of sample `index`: draws from `random`, or takes the next line of the file.
+  // Returns the length for sample `index`: draws from `random`, or takes the next line of the file.
   int64_t of_sample(uint64_t index, RandomStream& random) const;
 
  private:
   enum class Kind { uniform, lognormal, listed };
   Kind kind_ = Kind::uniform;
-  int64_t low_ = 0, high_ = 0;     // of uniform
-  double median_ = 0, sigma_ = 0;  // of lognormal
+  int64_t low_ = 0, high_ = 0;     // for uniform
+  double median_ = 0, sigma_ = 0;  // for lognormal
   std::vector<int64_t> listed_;
 };
 

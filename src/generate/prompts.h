@@ -17,7 +17,7 @@ struct PromptRequest {
   // form of ShareGPT ("conversations" with "from" and "value") or of OpenAI ("messages"), or a "prompt". FILE.csv: a trace in the form of
   // BurstGPT: its request and response tokens become lengths of made-up prompts.
   std::string source = "seeded";
-  Lengths prompt_tokens{512};            // of made-up prompts
+  Lengths prompt_tokens{512};            // length of made-up prompts
   std::optional<Lengths> output_tokens;  // nullopt: as the file says, else 128
   int64_t shared_prefix = 0;             // tokens at the beginning that all prompts have in common, of prompt_tokens
   bool reuse = false;                    // prompts are sent as they are, again and again; else each query's is made unique

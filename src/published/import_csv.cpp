@@ -108,7 +108,7 @@ Placement placement_of(const RowReader& row) {
   return placement;
 }
 
-// As a worker would tell them, so that identity_of() finds the device.
+// Returns the environment as a worker would report it, so that identity_of() finds the device.
 Facts environment_of(const RowReader& row, const Placement& placement) {
   Facts facts;
   const std::string name = row.text("device_name");

@@ -200,7 +200,7 @@ void set_metric(ExportedRow& row, Record& record, const std::string& id, int64_t
   if (value) record.estimates[id] = {*value, low, high, n};
 }
 
-// What stood in a set, in order: an export joins it. Where a text held the separator itself the order tells, mostly, and it stays in one.
+// Splits a text that an export joined from a set, in order. A text with the separator in it stays in one, mostly: the order shows it.
 std::set<std::string> set_from(const std::string& text, std::string_view between) {
   std::set<std::string> parts;
   for (size_t from = 0; !text.empty();) {
@@ -318,7 +318,7 @@ class ExportReader {
     imported_.records.push_back(std::move(record));
   }
 
-  // What is told elsewhere is passed over; all else is a metric.
+  // Passes over what other fields hold already; everything else is a metric.
   void set_rest(ExportedRow& row, Record& record) {
     for (const char* derived : {"device_count", "iterations", "repeats", "records", "nodes", "throughput_per_device", "published_source"})
       row.text(derived);

@@ -55,7 +55,7 @@ int64_t add_telemetry(const CsvTable& table, std::vector<Record>& records) {
     throw Error(ErrorKind::input, fmt::format("{}: these are not the columns of deepgap export --telemetry", table.path));
   std::unordered_map<std::string, Record*> known;
   for (Record& record : records) known.emplace(record.record_id, &record);
-  std::map<std::tuple<std::string, std::string, std::string>, size_t> places;  // of a Record's series by device and name
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> places;  // places of a Record's series by device and name
   int64_t of_none = 0;
   for (const CsvRow& row : table.rows) {
     const auto found = known.find(row.cells[record_id]);

@@ -1,5 +1,5 @@
-// Mapping: what the columns of a published table mean, in deepgap's words. A TOML file (docs/reference/files.md has the format); those
-// of the studies' tables are packed and recognised by their columns. Plain values and pure functions; any thread.
+// Mapping: what the columns of a published table mean, in deepgap's words. A TOML file (docs/reference/files.md has the format); those for
+// the studies' tables are packed and recognised by their columns. Plain values and pure functions; any thread.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ struct Meaning {
   enum class Kind { text, count, number, ignored };
   std::string name;
   Kind kind = Kind::text;
-  std::string unit;  // of a number as deepgap keeps it
+  std::string unit;  // unit in which deepgap keeps a number
 };
 // Throws Error{usage} naming what is near.
 Meaning meaning_of(const std::string& name);
@@ -28,7 +28,7 @@ struct ColumnMeaning {
 
 struct Mapping {
   std::string name;                        // for people: "v100-p100-cost"
-  std::string source;                      // where no column tells
+  std::string source;                      // used if no column names it
   std::map<std::string, std::string> all;  // meanings that all rows share
   std::vector<ColumnMeaning> columns;      // a column may have several meanings
 

@@ -108,7 +108,7 @@ void put_devices(Cells& row, const std::function<std::string(const char*)>& of) 
   }
 }
 
-// Of a checker's row, by its columns.
+// Reads a checker's row by its columns.
 class CheckerRow {
  public:
   CheckerRow(const CsvTable& table, const CsvRow& row) : table_(table), row_(row) {}

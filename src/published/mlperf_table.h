@@ -9,11 +9,11 @@
 
 namespace deepgap {
 
-// Either, told apart by their content. Throws Error{input}: it is neither, or LoadGen's run of accuracy, which has no speed.
+// Reads either file, by its content. Throws Error{input}: it is neither, or LoadGen's run of accuracy, which has no speed.
 CsvTable mlperf_table(const std::string& text, const std::string& path);
 
-// The tree that the submission checker reads: a row for each run of performance, with what systems/ and measurements tell of it. Audits'
-// runs are left out. Throws Error{input}: there is none in it.
+// Reads the tree that the submission checker reads: a row for each run of performance, with the facts from systems/ and measurements.
+// Audits' runs are left out. Throws Error{input}: there is none in it.
 CsvTable mlperf_tree_table(const std::string& folder);
 
 }  // namespace deepgap

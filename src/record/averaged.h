@@ -1,6 +1,6 @@
 // An averaged record: a row of `deepgap export --by point` that was imported, in which several repeats, or one, are one value with its
 // interval; the repeats are not here. The mark is an option of the Point, so that such a Record is never a repeat of a measured one, and
-// every label, row and export tells. Of how many is a fact: Points of one Line may differ in it.
+// every label, row and export shows it. The number of repeats is a fact: Points of one Line may differ in it.
 #pragma once
 
 #include <deepgap/point.h>
@@ -15,8 +15,8 @@ namespace deepgap {
 inline constexpr const char* averaged_option = "averaged";  // on
 inline bool is_averaged(const Point& point) { return point.options.contains(averaged_option); }
 
-// What the row told of the Records behind it, as facts: how many were used, how many there were, and between how many nodes its intervals
-// are; on which machines they ran, where these were several.
+// Facts about the Records behind the row: how many were used, how many there were, and between how many nodes its intervals are; on which
+// machines they ran, where these were several.
 inline constexpr const char* averaged_repeats_fact = "averaged.repeats";
 inline constexpr const char* averaged_records_fact = "averaged.records";
 inline constexpr const char* averaged_nodes_fact = "averaged.nodes";
@@ -28,7 +28,7 @@ inline int64_t count_in(const Facts& facts, const char* key, int64_t otherwise) 
   return count == nullptr ? otherwise : *count;
 }
 
-// Of an averaged Record; any other is one.
+// Return the counts of an averaged Record; any other Record counts as one.
 inline int64_t repeats_in(const Record& record) { return count_in(record.facts, averaged_repeats_fact, 1); }
 inline int64_t records_in(const Record& record) { return count_in(record.facts, averaged_records_fact, 1); }
 

@@ -1,5 +1,5 @@
-// What the samples of a Point hold, where files tell it: an option that the inspection sets, as it sets `model_hash`, so that a changed
-// dataset is another Point and a copy of it at another path is the same.
+// The hash of a Point's samples, if they are files: an option that the inspection sets, as it sets `model_hash`, so that a changed dataset
+// is another Point and a copy of it at another path is the same.
 #pragma once
 
 #include <deepgap/point.h>

@@ -16,7 +16,7 @@ namespace deepgap {
 
 struct ContenderPlace {
   int number = 1;  // from 1
-  int count = 2;   // of the duel
+  int count = 2;   // contenders in the duel
 };
 
 // Makes one duel of them, in this order; `values`: of `axis`, one for each.

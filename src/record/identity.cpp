@@ -26,7 +26,7 @@ std::optional<int64_t> known_number(const Facts& facts, const std::string& key) 
   return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
-// In a virtual machine a processor often says its brand alone, "Intel(R) Xeon(R) Processor": then family and model tell more.
+// In a virtual machine a processor often says its brand alone, "Intel(R) Xeon(R) Processor": then family and model say more.
 std::string cpu_model(const Facts& environment) {
   std::string name = known_text(environment, "cpu.model");
   if (name.empty() || name.find_first_of("0123456789") != std::string::npos) return name;
@@ -35,7 +35,7 @@ std::string cpu_model(const Facts& environment) {
   return name;
 }
 
-// "0,1,2": how many there are; 0 where it is not told.
+// Returns how many CPUs a list such as "0,1,2" has; 0 if the list is empty.
 size_t cpus_in(const std::string& list) { return list.empty() ? 0 : static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1; }
 
 std::optional<double> known_amount(const Facts& facts, const std::string& key) {
@@ -66,7 +66,7 @@ std::string cpu_with_its_share(const Facts& environment) {
 
 std::string name_of_device(const DeviceId& device, const Facts& environment) {
   if (is_remote(device)) return device_name(device);
-  if (!device.host.empty()) return {};  // of a machine that this environment is not about
+  if (!device.host.empty()) return {};  // on a machine that this environment does not describe
   if (device.kind == "cpu") return cpu_with_its_share(environment);
   return known_text(environment, fmt::format("gpu.{}{}.name", device.kind, device.index));
 }

@@ -15,13 +15,13 @@ inline constexpr NamedPercentile latency_percentiles[] = {{"p10", 10}, {"p25", 2
 inline constexpr NamedPercentile wait_percentiles[] = {{"p50", 50}, {"p99", 99}};
 
 inline std::string latency_metric_id(const std::string& name) { return "latency_" + name + "_ms"; }
-// Of the percentile at `percent`; empty where that is no metric.
+// Returns the id of the metric for the percentile at `percent`; empty if there is none.
 inline std::string latency_metric_id(double percent) {
   for (const NamedPercentile& named : latency_percentiles)
     if (named.percent == percent) return latency_metric_id(named.name);
   return {};
 }
-// Of what an interval is asked of ("throughput", "p99.9"): "throughput", "latency_p999_ms"; empty where that is no metric.
+// Returns the metric for the target of an interval ("throughput", "p99.9"): "throughput", "latency_p999_ms"; empty if there is none.
 inline std::string metric_of_target(std::string target) {
   if (target == "throughput") return target;
   std::erase(target, '.');

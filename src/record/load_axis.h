@@ -18,13 +18,13 @@ struct LoadAxis {
 struct ScenarioTraits {
   std::optional<LoadAxis> load_axis;  // nullopt: it has no load to choose
   bool draws_arrivals = false;        // its queries come at times drawn from a seed: two of one seed would be asked at the same times
-  std::string unit = "query";         // of work: what one Timing is of; a batch is of neighbours in the Dataset's order
+  std::string unit = "query";         // unit of work that one Timing measures; a batch has neighbours in the Dataset's order
   bool takes_all = false;             // its next query waits for nothing but the one before: throughput is what there is to get
-  bool one_by_one = false;            // ... and nobody else's: batch and throughput tell how long each keeps the engine
+  bool one_by_one = false;            // ... and nobody else's: batch and throughput give how long each keeps the engine
   bool poisson = false;               // its queries are many users' who know nothing of each other, so many a second: a queue's arrivals
 };
 bool declare_scenario(const std::string& name, const ScenarioTraits& traits);
-// Of one that is not known: those of a scenario without a load.
+// Returns the traits; for an unknown scenario, those of a scenario without a load.
 ScenarioTraits scenario_traits(const std::string& name);
 
 // nullopt: a scenario without a load to choose.

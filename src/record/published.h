@@ -1,5 +1,5 @@
 // A published record: results that others measured, imported with their source. The mark is an option of the Point, so that such a Record
-// is never a repeat of a measured one, and every label, row and export tells.
+// is never a repeat of a measured one, and every label, row and export shows it.
 #pragma once
 
 #include <deepgap/point.h>

@@ -43,7 +43,7 @@ std::set<std::string> differing_names(const std::vector<Settings>& all) {
       if (!std::all_of(all.begin(), all.end(), same)) names.insert(name);
     }
   }
-  names.erase("model");  // is told without its name
+  names.erase("model");  // shown without its name
   names.erase(dataset_hash_option);
   return names;
 }

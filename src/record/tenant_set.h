@@ -1,6 +1,6 @@
 // Tenants: Points that are measured at the same time, each by a process of its own, to see what that costs each of them. Their options
 // say so:
-//     tenants=resnet50 batch=8 + mobilenet_v2    the whole set, told by what sets its Points apart
+//     tenants=resnet50 batch=8 + mobilenet_v2    the whole set, named by what distinguishes its Points
 //     tenant=1/2                                which of them this Point is
 //     tenant_cpus=share                         each may use all CPUs; split: each is pinned to its part of them
 // Pure functions; any thread.
@@ -18,7 +18,7 @@ namespace deepgap {
 
 struct TenantPlace {
   int number = 1;  // from 1
-  int count = 2;   // of the set
+  int count = 2;   // tenants in the set
 };
 
 // Makes one set of them, in this order. What they said of an earlier set is forgotten, but for tenant_cpus.
@@ -37,7 +37,7 @@ struct TenantSetKey {
   auto operator<=>(const TenantSetKey&) const = default;
 };
 TenantSetKey tenant_set_key(const Point& point);
-// As JSON, beside what is told of Points that are measured alone.
+// Returns the key as JSON, to stand beside Points that are measured alone.
 std::string text_of(const TenantSetKey& key);
 
 // The Point as it is measured alone.

@@ -51,7 +51,7 @@ TEST(Timings, AnyValuesComeBack) {
     std::mt19937_64 random(seed);
     std::vector<Timing> timings(random() % 50);
     for (Timing& t : timings) {
-      const int shift = static_cast<int>(random() % 64);  // of all sizes, the extreme ones too
+      const int shift = static_cast<int>(random() % 64);  // numbers of all sizes, the extreme ones too
       t = {random() >> shift,
            static_cast<Nanoseconds>(random()) >> shift,
            static_cast<Nanoseconds>(random()),

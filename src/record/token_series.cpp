@@ -140,7 +140,7 @@ std::vector<TokenStream> token_streams(const Record& record) {
   std::vector<TokenStream> streams = read_fields(record);
   if (streams.empty()) return streams;
   read_deliveries(record, streams);
-  // Both are in order of completion. Numbers alone do not tell queries apart: each time slice of a comparison counts from 0.
+  // Both are in order of completion. Numbers alone do not distinguish queries: each time slice of a comparison counts from 0.
   auto timing = record.timings.begin();
   std::erase_if(streams, [&](TokenStream& stream) {
     const auto found =

@@ -31,7 +31,7 @@ struct TokenStream {
   TokenCounts counts;
   std::vector<TokenDelivery> deliveries;
 
-  int64_t tokens() const;  // of all deliveries
+  int64_t tokens() const;  // sum over all deliveries
   // Times in ms; nullopt where the query gave too few tokens for one.
   std::optional<double> ttft_ms() const;            // from the due time to the first token, reasoning included
   std::optional<double> time_to_answer_ms() const;  // ... to the first token that is not reasoning

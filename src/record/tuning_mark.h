@@ -10,7 +10,7 @@ namespace deepgap {
 
 inline constexpr const char* tuning_mark = "tune_run";
 
-// Stores of version 1 call the mark `tune`, which native has an option of: the values tell them apart.
+// Stores of version 1 call the mark `tune`, which is also an option of native: the values distinguish them.
 inline Point with_tuning_mark(Point point) {
   const auto found = point.options.find("tune");
   if (found == point.options.end() || (found->second != "search" && found->second != "confirm")) return point;

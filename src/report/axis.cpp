@@ -71,7 +71,7 @@ void DrawnAxis::linear_ticks(double spacing) {
   for (int i = static_cast<int>(std::ceil(low_ / step)); i * step <= high_; ++i) add_tick(i * step);
 }
 
-// As many decimals as tell neighbours apart.
+// Uses as many decimals as it takes for neighbouring ticks to differ.
 void DrawnAxis::around_ticks(double spacing) {
   const double step = nice_step((high_ - low_) * spacing / std::abs(to_ - from_));
   const int decimals = std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, 9);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double width = 400, height = 290;
 constexpr double least_left = 50, top = 30, bottom = height - 42;
-constexpr double digit_width = 7.4;   // of a number beside an axis
-constexpr double label_width = 7.3;   // of a character at the labels' size, on average
+constexpr double digit_width = 7.4;   // width of a digit beside an axis
+constexpr double label_width = 7.3;   // width of a character at the labels' size, on average
 constexpr size_t longest_label = 19;  // characters
 
 // Shapes of about equal area within 4.5 of the centre; plus and cross are drawn as lines.

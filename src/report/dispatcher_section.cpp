@@ -46,7 +46,7 @@ std::vector<ChartPoint> batch_points(const PointSummary& point) {
   return points;
 }
 
-// Of the fact `name`, a number for each equal part of the window; `tip` says what it is.
+// Returns the numbers in the fact `name`, one for each equal part of the window; `tip` describes them.
 template <typename Tip>
 std::vector<ChartPoint> points_over_time(const PointSummary& point, const std::string& name, const Tip& tip) {
   const auto fact = point.dispatcher.find(name), length = point.dispatcher.find("depth_s");
@@ -90,7 +90,7 @@ WorkloadPictures pictures_of(const Workload& workload) {
   for (const Line& line : workload.lines) {
     for (const PointSummary* point : line.points) {
       if (!has_dispatcher(*point)) continue;
-      const bool confirmed = option_of(point->point, "peak") == "confirm";  // of a search, what it found stands for its candidates
+      const bool confirmed = option_of(point->point, "peak") == "confirm";  // the point that a search found stands for its candidates
       if (line.is_candidate() && !confirmed) continue;
       if (batches.lines.size() == report_caps.lines) {
         ++left_out;

@@ -138,7 +138,7 @@ void add_point_columns(Columns& c) {
   c.push_back(of_record("device", [](const Record& r) { return text(placement_name(r.point.placement)); }));
   c.push_back(of_record("device_count", [](const Record& r) { return Cell(static_cast<int64_t>(r.point.placement.devices.size())); }));
   c.push_back(of_record("precision", [](const Record& r) { return text(std::string(name_of(r.point.precision))); }));
-  c.push_back(of_record("batch", [](const Record& r) { return positive(r.point.batch); }));  // a published row may not tell
+  c.push_back(of_record("batch", [](const Record& r) { return positive(r.point.batch); }));  // a published row may have none
   c.push_back(of_record("scenario", [](const Record& r) { return text(r.point.scenario); }));
   c.push_back(of_record("threads", [](const Record& r) { return Cell(int64_t{r.point.threads}); }));
   c.push_back(of_record("options", [](const Record& r) { return text(options_text(r.point)); }));

@@ -30,9 +30,9 @@ struct ExportRow {
   Identity identity;
   bool of_point = false;                    // then record_id, repeat, sweep and run_id have no value, nor has what its Records do not share
   std::optional<int64_t> timings;           // raw timings of the run
-  std::optional<int64_t> repeats, records;  // of a Point or an averaged Record: behind the values, and all
-  std::string node;                         // of a Record, where it is told
-  std::optional<int64_t> nodes;             // of a Point: that its intervals are between; none where no Record tells
+  std::optional<int64_t> repeats, records;  // for a Point or an averaged Record: used, and all
+  std::string node;                         // for a Record, if known
+  std::optional<int64_t> nodes;             // for a Point: the nodes that its intervals are between; absent where no Record has one
 };
 
 struct ExportColumn {

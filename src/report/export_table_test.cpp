@@ -178,7 +178,7 @@ TEST(ExportTable, APointHasItsSummary) {
   EXPECT_NEAR(row.at("throughput").get<double>(), 101, 1e-9);
   EXPECT_LT(row.at("throughput_ci_low").get<double>(), 100.0);  // over repeats
   EXPECT_EQ(row.at("repeats"), 3);
-  EXPECT_EQ(row.at("timings"), 150);  // of all
+  EXPECT_EQ(row.at("timings"), 150);  // sum over all repeats
   EXPECT_LE(row.at("latency_p99_ms_ci_low").get<double>(), row.at("latency_p99_ms").get<double>());
   EXPECT_EQ(row.at("records"), 3);
   EXPECT_EQ(row.at("point_id"), point_id(records[0].point));

@@ -18,8 +18,8 @@ struct ForestRow {
 
 struct Forest {
   std::string describe;  // for those who cannot see it
-  std::string title;     // of the axis
-  double margin = 0;     // of "the same"; 0: there is none
+  std::string title;     // title of the axis
+  double margin = 0;     // largest difference that counts as "the same"; 0: there is none
   std::vector<ForestRow> rows;
 };
 

@@ -11,7 +11,7 @@ namespace deepgap {
 namespace {
 
 struct Section {
-  const char* id;    // of its <section>
+  const char* id;    // id of its <section>
   const char* link;  // how the contents name it; empty: they do not
   std::string (*html)(const View& view, const ReportOptions& options);
 };

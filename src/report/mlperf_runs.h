@@ -19,7 +19,7 @@ class MlperfRuns {
   // Keeps the Record where it is a run with logs, of the kinds above: the last valid one of each, else the last.
   void add(const Record& record);
   bool empty() const { return runs_.empty(); }
-  std::string round() const;  // of all of them; throws Error{input} where they differ
+  std::string round() const;  // the round of all runs; throws Error{input} where they differ
   // Throws Error{input} where they are of several systems under test (network, weights, engine, devices, precision), or where a folder's
   // logs are not those of the run any more.
   void require_one_system() const;

@@ -105,7 +105,7 @@ std::string figure(const TimePicture& picture, const std::string& label) {
 }  // namespace
 
 std::vector<const PointSummary*> points_over_time(const Results& results, size_t most) {
-  std::vector<std::vector<const PointSummary*>> peaks;  // of a Workload, the fastest first
+  std::vector<std::vector<const PointSummary*>> peaks;  // for each Workload, the fastest first
   size_t longest = 0;
   for (const Workload& workload : arrange(results.points)) {
     std::vector<const PointSummary*> found;

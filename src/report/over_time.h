@@ -20,14 +20,14 @@ struct TimePicture {
   std::vector<TimeLine> lines;
 };
 struct Track {
-  std::string label;  // of the Point
+  std::string label;  // label of the Point
   std::vector<TimePicture> pictures;
 };
 
 // The Points that are shown: of each Workload the one with the highest throughput, then those of its other Lines, at most `most` in all.
 std::vector<const PointSummary*> points_over_time(const Results& results, size_t most);
 
-// Of a Record with its timings and series; no pictures where it has neither. At most some hundred points a line.
+// Draws a Record with its timings and series; no charts where it has neither. At most some hundred points a line.
 Track track_of(const Record& record, const std::string& label);
 
 std::string over_time_section(const std::vector<Track>& tracks);

@@ -1,5 +1,5 @@
-// The colours of Lines: for at most eight, told apart by people with any of the three colour-vision deficiencies and 3:1 against the page
-// (palette_test.cpp computes both). A marker of its own goes with each, so that no meaning hangs on colour alone.
+// The colours of Lines: at most eight, which people with any of the three colour-vision deficiencies can distinguish, and 3:1 against the
+// page (palette_test.cpp computes both). A marker of its own goes with each, so that no meaning hangs on colour alone.
 #pragma once
 
 #include <array>

@@ -61,7 +61,7 @@ ChartLine line_against_batch(const ShownLine& shown, const char* id) {
   return line;
 }
 
-// Of what is drawn: a batch that was skipped or failed leaves no tick.
+// Returns the batches that are drawn: a batch that was skipped or failed leaves no tick.
 std::vector<double> batches(const std::vector<ShownLine>& lines, const char* id) {
   std::set<double> found;
   for (const ShownLine& shown : lines) {

@@ -10,7 +10,7 @@ namespace deepgap {
 
 // A line of the table.
 struct ProfileLine {
-  std::string label;  // of the Point
+  std::string label;  // label of the Point
   double whole_seconds = 0;
   std::optional<double> between_share, of_roof;  // not of a step of training
   std::string bound;                             // the largest, with its share: "memory 71 %"

@@ -132,7 +132,7 @@ class Drawing {
   std::string draw(const RooflineSlope& slope) {
     const auto inside = [&](double at) { return at >= left - 0.1 && at <= right + 0.1; };
     const double ridge = peak_ / slope.bytes_per_s;
-    constexpr int steps = 1050;  // of 2 %: nine powers of ten
+    constexpr int steps = 1050;  // steps by 2 %: nine powers of ten
     double from_x = left, from_y = bottom;
     for (int i = 0; i < steps; ++i) {
       const double intensity = ridge * std::pow(1.02, -i);

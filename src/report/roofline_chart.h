@@ -15,13 +15,13 @@ struct RooflineSlope {
 struct RooflinePeak {
   std::string name;  // "fp16 wgmma"
   double flop_per_s = 0;
-  bool faint = false;  // of a data sheet: dotted
+  bool faint = false;  // from a data sheet: dotted
 };
 struct RooflineDot {
   std::string name;
   double intensity = 0;  // FLOP a byte
   double flop_per_s = 0;
-  double share = -1;  // of the time, as the dot's area; negative: a small dot
+  double share = -1;  // share of the time, as the dot's area; negative: a small dot
   int style = 0;      // colour
   std::string tip;
   bool labelled = true;

@@ -241,7 +241,7 @@ class SequenceDrawing {
     out_ += fmt::format(text, std::forward<Args>(args)...);
   }
 
-  // Of what most of the bins hold: one that took a hundred times as long goes out of the frame and does not flatten the others.
+  // Shows the range of most of the bins: one that took a hundred times as long goes out of the frame and does not flatten the others.
   DrawnAxis vertical() const {
     std::vector<double> lows, highs;
     for (const SequenceBin& bin : sequence_.bins) {

@@ -21,7 +21,7 @@ struct SequenceBin {
 // What is drawn over the run: a level or a line from one place to another, with words at its end.
 struct SequenceMark {
   double begin = 0, end = 0;              // seconds
-  double begin_value = 0, end_value = 0;  // of the axis
+  double begin_value = 0, end_value = 0;  // values on the axis
 };
 
 struct SequenceStrip {
@@ -30,7 +30,7 @@ struct SequenceStrip {
 };
 
 struct RunSequence {
-  std::string label;            // of the Point
+  std::string label;            // label of the Point
   std::string verdict, reason;  // as the Record has them
   std::string axis;             // "Time between completions (ms)"
   double length_s = 0;
@@ -38,11 +38,11 @@ struct RunSequence {
   std::vector<SequenceMark> marks;
   std::optional<double> edge_s;  // where a step is, or a late warm-up ends
   bool shaded = false;           // what is before the edge belonged to the warm-up
-  std::string mark_words;        // of marks and edge; empty where nothing is marked
+  std::string mark_words;        // describes marks and edge; empty where nothing is marked
   std::vector<SequenceStrip> strips;
 };
 
-// Of a Record with its timings and series. nullopt where it has too few of them to show.
+// Draws a Record with its timings and series. nullopt where it has too few of them to show.
 std::optional<RunSequence> run_sequence_of(const Record& record, const std::string& label);
 
 std::string run_sequence_svg(const RunSequence& sequence);
@@ -51,7 +51,7 @@ std::string run_sequence_svg(const RunSequence& sequence);
 struct RunSequences {
   std::vector<RunSequence> shown;
   size_t left_out = 0;         // beyond those that fit
-  size_t without_timings = 0;  // of which the Store has none
+  size_t without_timings = 0;  // runs whose timings the Store does not have
 };
 std::string run_sequences_section(const RunSequences& sequences);
 

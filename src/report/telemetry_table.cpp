@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t second = 1'000'000'000;
 
-// From the run's clock to that of the world: what it showed when the Record began. Older Records tell only when their first window did.
+// Converts from the run's clock to Unix time by what it showed when the Record began. Older Records know only when their first window did.
 int64_t unix_ns(const Record& record, Nanoseconds time) {
   const auto fact = record.facts.find("clock.begin_ns");
   const auto* told = fact == record.facts.end() ? nullptr : std::get_if<int64_t>(&fact->second);
@@ -92,7 +92,7 @@ std::string telemetry_rows(const Record& record) {
   std::string rows;
   for (const Series& series : record.series) {
     if (series.probe == marks_probe || series.probe == tokens_probe) continue;  // these belong to single queries: deepgap export --timings
-    const SeriesName name = series_name(series);                                // of a server's metrics, in the server's words
+    const SeriesName name = series_name(series);                                // a server's metrics, in the server's words
     const std::string what = fmt::format("{},{},{}", csv_text(name.device), csv_text(name.name), csv_text(series.unit));
     const std::string id = csv_text(record.record_id);
     for (size_t i = 0; i < series.times.size(); ++i) {

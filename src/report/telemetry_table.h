@@ -9,11 +9,11 @@
 namespace deepgap {
 
 // "power.cuda0" of probe nvml is power of cuda:0; what probe proc reads is of the CPUs. "power.gpu0" of probe server is power of the first
-// GPU that a server tells of.
+// GPU that a server reports.
 struct SeriesName {
   std::string device, name;  // device: "cpu", "cuda:0", "server", "server:0"; of several servers "server.1:0"; empty: of none
 };
-bool is_of_server(const Series& series);  // whatever it tells of
+bool is_of_server(const Series& series);  // whatever the server reports
 SeriesName series_name(const Series& series);
 
 // The header line of telemetry_rows().

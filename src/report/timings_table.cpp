@@ -45,7 +45,7 @@ class MarkColumns {
   explicit MarkColumns(const Record& record) {
     for (size_t i = 0; i < marked_parts.size(); ++i) columns_[i].series = find_series(record, marks_probe, marked_parts[i]);
   }
-  // Of the next timing, in the order of marked_parts; nullopt where it has no such part.
+  // Returns the parts of the next timing, in the order of marked_parts; nullopt for a part that it does not have.
   std::array<std::optional<double>, marked_parts.size()> next(const Timing& timing) {
     std::array<std::optional<double>, marked_parts.size()> values;
     for (size_t i = 0; i < columns_.size(); ++i) {

@@ -10,7 +10,7 @@ namespace deepgap {
 
 struct ShownTrend {
   const TrendSeries* series = nullptr;
-  std::string label, where;        // of the Point, of the machine
+  std::string label, where;        // names of the Point and the machine
   std::vector<std::string> words;  // what was found, a line each
 };
 struct TrendPage {

@@ -18,9 +18,9 @@ struct ReportCaps {
   size_t workloads = 24;       // with pictures
   size_t lines = 8;            // in one picture, the fastest
   size_t chart_points = 4000;  // in all pictures of one kind
-  size_t rows = 2000;          // of the table of points
-  size_t statements = 100;     // of one finding
-  size_t facts = 400;          // of the environment
+  size_t rows = 2000;          // rows in the table of points
+  size_t statements = 100;     // statements in one finding
+  size_t facts = 400;          // facts about the environment
 };
 inline constexpr ReportCaps report_caps;
 
@@ -34,7 +34,7 @@ struct Column {
   bool numeric = false;
   std::function<std::string(const PointSummary&)> text;
   std::function<std::string(const PointSummary&)> small;  // under the text: an interval, a reason; may be null
-  std::function<double(const PointSummary&)> sort;        // of numeric columns; NaN: nothing there
+  std::function<double(const PointSummary&)> sort;        // for numeric columns; NaN: nothing there
   ColumnPlace place = ColumnPlace::rest;
 };
 
@@ -42,10 +42,10 @@ struct View {
   const Results& results;
   std::vector<Workload> workloads;
   std::vector<FindingStatements> findings;
-  std::vector<const PointSummary*> rows;                   // of the table, at most report_caps.rows
-  std::map<const PointSummary*, std::string> anchors;      // of the rows, to link to
-  std::map<const PointSummary*, std::string> line_labels;  // of the Points that are in a Workload
-  std::map<std::string, int> styles;                       // of Lines by label, the same in every picture where there are few enough
+  std::vector<const PointSummary*> rows;                   // rows of the table, at most report_caps.rows
+  std::map<const PointSummary*, std::string> anchors;      // anchors of the rows, to link to
+  std::map<const PointSummary*, std::string> line_labels;  // labels of the Points that are in a Workload
+  std::map<std::string, int> styles;                       // styles of Lines by label, the same in every chart where there are few enough
   std::vector<Column> columns;
   std::string constants;  // what all Points share, in words: "device cpu, precision fp32"
 };

@@ -22,11 +22,11 @@ class AdjacentSamples {
 
  private:
   std::vector<Tensor> blocks_;  // per input
-  std::vector<Shape> shapes_;   // of a sample, per input
+  std::vector<Shape> shapes_;   // shape of one sample, per input
   std::vector<std::vector<TensorView>> views_;
 };
 
-// Of the positions that stand for the same sample, the one behind the position before it, where there is one: 3, 0, 1 of a cycle of 4
+// Replaces positions, where possible, by the one behind the position before it that stands for the same sample: 3, 0, 1 of a cycle of 4
 // becomes 3, 4, 5. `positions` are below `cycle`; `staged` are there in all.
 void follow_neighbours(std::span<uint32_t> positions, size_t cycle, size_t staged);
 

@@ -20,10 +20,10 @@ class Arrivals {
   virtual Nanoseconds next() = 0;
 };
 
-// Of what comes before a window, so that it has nothing of the window's own.
+// Returns the seed for the arrivals before a window, so that they share nothing with the window's own.
 inline uint64_t lead_seed(uint64_t seed) { return ~seed; }
 
-// What is further off than a clock can tell never comes.
+// Returns the arrival time; a time beyond the clock's range never comes.
 inline Nanoseconds arrival_at(double ns) { return ns < 9e18 ? static_cast<Nanoseconds>(ns) : never; }
 
 // Arrival i at i/rate. `rate` is in queries a second, as everywhere here, and above 0.

@@ -19,7 +19,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double alarm = 2.694;  // of exponential_distance: by chance in 1e-6 of cases
+constexpr double alarm = 2.694;  // limit for exponential_distance: exceeded by chance in 1e-6 of cases
 
 TEST(PoissonArrivals, GapsAreExponentialAndIndependent) {
   for (uint64_t seed = 0; seed < 20; ++seed) {

@@ -25,7 +25,7 @@ StoppingSettings settings_of(const std::string& rule) {
   return settings;
 }
 
-// 1000 queries of 5 ms, one after the other, as `told` changes them.
+// Makes 1000 queries of 5 ms, one after the other, as `told` changes them.
 std::vector<Timing> told_by(const std::function<void(Timing&)>& told) {
   std::vector<Timing> timings;
   for (uint64_t i = 0; i < 1000; ++i) {

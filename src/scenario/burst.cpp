@@ -15,7 +15,7 @@ class BurstArrivals final : public Arrivals {
   Nanoseconds next() override {
     if (left_ == 0) {
       left_ = size_;
-      at_ = at_ < never - interval_ ? at_ + interval_ : never;  // what is further off than a clock can tell never comes
+      at_ = at_ < never - interval_ ? at_ + interval_ : never;  // a time beyond the clock's range never comes
     }
     if (at_ != never) --left_;
     return at_;

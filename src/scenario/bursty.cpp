@@ -28,7 +28,7 @@ class BurstyScenario final : public ArrivalScenario {
     settings_.random_lengths = choice_option(options, "bursts", {"fixed", "markov"}) == "markov";
   }
   std::unique_ptr<Arrivals> make_lead_arrivals() const override {
-    if (!settings_.random_lengths) return nullptr;  // of fixed ones a window has as many as fit
+    if (!settings_.random_lengths) return nullptr;  // with fixed lengths, a window has as many bursts as fit
     return std::make_unique<BurstyArrivals>(settings_, lead_seed(seed_));
   }
   std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<BurstyArrivals>(settings_, seed_); }

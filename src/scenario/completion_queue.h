@@ -17,7 +17,7 @@ class CompletionQueue {
     uint32_t first = 0, count = 0;  // which of its samples
     Status status = Status::ok;
     Nanoseconds end = 0;
-    std::shared_ptr<const Error> error = nullptr;  // of a failure that the Target outlives
+    std::shared_ptr<const Error> error = nullptr;  // a failure that the Target outlives
   };
   // Any thread. Whether the scenario's thread is to be woken for it.
   bool push(std::span<const Completed> completed, Nanoseconds end);

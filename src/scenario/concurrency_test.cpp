@@ -22,7 +22,7 @@ TEST(Concurrency, ClientsWaitForTheirAnswersAndThink) {
   for (const Timing& timing : run.kept.timings) EXPECT_EQ(timing.end - timing.scheduled, 10 * ms);
 }
 
-// A client whose query was shed is told so and goes on.
+// A client whose query was shed learns that and goes on.
 TEST(Concurrency, ClientsOutliveQueriesThatAreShed) {
   struct Shedding final : Target {
     explicit Shedding(Clock& c) : clock(c) {}

@@ -116,7 +116,7 @@ class QueueingDispatcher final : public Dispatcher {
   struct Instance {
     std::string name;
     std::unique_ptr<Target> target;
-    std::vector<size_t> free;  // of batches_
+    std::vector<size_t> free;  // indices into batches_
     int64_t samples = 0;       // in work
   };
 
@@ -280,7 +280,7 @@ class QueueingDispatcher final : public Dispatcher {
   // A range of a batch is ranges of queries; padding is nobody's.
   void deliver_parts(const Batch& batch, const Completed& range) {
     Outbox outbox(completion_);
-    uint32_t at = 0;  // of the part's first sample in the batch
+    uint32_t at = 0;  // index in the batch of the part's first sample
     for (const QueryPart& part : batch.parts) {
       const uint32_t begin = std::max(at, range.first), end = std::min(at + part.count, range.first + range.count);
       if (begin < end) {
@@ -309,7 +309,7 @@ class QueueingDispatcher final : public Dispatcher {
   std::vector<std::unique_ptr<Batch>> batches_;
   DispatcherLog log_;
   bool flushing_ = false;
-  Nanoseconds deadline_ = never;  // of the look that is scheduled
+  Nanoseconds deadline_ = never;  // time of the look that is scheduled
   size_t turn_ = 0;
   uint64_t reclaimed_ = 0;
   std::atomic<uint64_t> finished_{0};  // batches

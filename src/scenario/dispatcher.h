@@ -40,7 +40,7 @@ struct DispatcherSettings {
   std::vector<int64_t> batch_sizes;  // ascending, max_batch the last: a batch is filled up to the next of these; empty: any size runs
   int64_t queue_limit = 0;           // queries that wait; 0: as many as make a batch for every place in an instance
   int64_t least_in_flight = 1;       // queries that it takes in any case
-  int64_t query_samples = 1;         // of the usual query: says how many queries make a batch
+  int64_t query_samples = 1;         // samples in the usual query: says how many queries make a batch
   Shedding shedding = Shedding::none;
   InstanceChoice choice = InstanceChoice::round_robin;
   int priorities = 1;  // classes; Query::priority 0 is the most urgent

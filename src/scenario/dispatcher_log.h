@@ -1,4 +1,4 @@
-// DispatcherLog: what a Dispatcher did since it was last told to begin a new log. Plain data and how it is filled; not thread-safe.
+// DispatcherLog: what a Dispatcher did since it last began a new log. Plain data and how it is filled; not thread-safe.
 #pragma once
 
 #include <deepgap/clock.h>

@@ -27,7 +27,7 @@ struct Lane {
   std::vector<uint32_t> buffers;  // the first `samples` of them are in use
   uint32_t samples = 0, unprepared = 0;
   Nanoseconds submitted = 0, begin = never, ready = 0, sent = 0;
-  Nanoseconds read = 0, decode = 0, preprocess = 0;  // of all samples, whichever thread
+  Nanoseconds read = 0, decode = 0, preprocess = 0;  // sums over all samples, whichever thread
   std::string failure;
 };
 
@@ -251,10 +251,10 @@ class LaneTarget final : public EndToEndTarget {
   int64_t in_session_limit_;
   TargetCompletion completion_;
   std::deque<Waiting> waiting_;
-  std::string failure_;  // of the first query that could not be prepared
+  std::string failure_;  // why the first query that failed could not be prepared
   bool cancelling_ = false;
   std::vector<Lane> lanes_;
-  std::mutex mutex_;  // of the three below, and of lanes that are being prepared
+  std::mutex mutex_;  // guards the three below, and lanes that are being prepared
   std::vector<size_t> free_;
   std::deque<size_t> ready_;
   StageLog log_;

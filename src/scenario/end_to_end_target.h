@@ -32,7 +32,7 @@ struct EndToEndSettings {
 
 class EndToEndTarget : public Target {
  public:
-  virtual StageLog take_log() = 0;  // of the queries answered since the last call; scenario's thread
+  virtual StageLog take_log() = 0;  // for queries answered since the last call; scenario's thread
 };
 
 // `session` computes on the first lanes * batch of `buffers` at least, all of which this call loads into it; both outlive the result.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Nanoseconds patience = 30'000'000'000;
 constexpr Nanoseconds pause_after = 10'000'000;
-constexpr size_t most_reasons = 16;  // that are told apart: a server may put anything into its message
+constexpr size_t most_reasons = 16;  // distinct reasons that are kept: a server may put anything into its message
 
 }  // namespace
 

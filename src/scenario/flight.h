@@ -39,7 +39,7 @@ class Flight {
   // (shed) has Status::cancelled. Throws Error with the engine's reason when a query failed; one whose failure the Target outlives has
   // Status::failed, where the traffic wants to know of these.
   std::span<const Timing> collect();
-  std::string why_failed(const Timing& timing) const;  // of the last collect()
+  std::string why_failed(const Timing& timing) const;  // valid for the last collect()
   bool took_any() const { return took_any_; }          // whether the last collect() saw any completion at all
   // Before a wait: whether completions are to end it, as they do at first. False: one has come that would have, and there is no waiting.
   bool await_completions(bool on);
@@ -47,7 +47,7 @@ class Flight {
 
  private:
   struct Slot {
-    uint64_t number = 0;  // of the query, from 0
+    uint64_t number = 0;  // number of the query, from 0
     Nanoseconds scheduled = 0, begin = 0;
     Nanoseconds punctual = INT64_MIN;     // without delays of the harness: its begin, and once it is free its end
     uint32_t samples = 0, remaining = 0;  // remaining 0: the slot is free
@@ -65,7 +65,7 @@ class Flight {
   size_t free_first_ = 0, free_count_ = 0;
   std::vector<Query> outgoing_;
   std::vector<Timing> finished_;
-  std::vector<std::pair<uint64_t, std::shared_ptr<const Error>>> errors_;  // of queries in finished_ that failed, and of parts of others
+  std::vector<std::pair<uint64_t, std::shared_ptr<const Error>>> errors_;  // for queries in finished_ that failed, and parts of others
   uint64_t next_number_ = 0;
   bool took_any_ = false, cancelled_ = false, outlives_failures_ = false;
   bool awaits_completions_ = true;

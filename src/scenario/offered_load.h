@@ -10,10 +10,10 @@
 namespace deepgap {
 
 struct OfferedLoad {
-  Nanoseconds begin = 0;         // of the schedule that was offered
-  Nanoseconds length = 0;        // likewise; 0: no open loop
+  Nanoseconds begin = 0;         // when the schedule that was offered began
+  Nanoseconds length = 0;        // length of that schedule; 0: no open loop
   int64_t offered = 0;           // queries that were due in it
-  int64_t finished_in_time = 0;  // of those, answered before its end
+  int64_t finished_in_time = 0;  // queries out of those that were answered before its end
   // The backlog: queries that were due and never submitted, because the run gave up on an overloaded Target. Counted up to a limit.
   int64_t waiting = 0;
   Nanoseconds oldest_wait = 0;   // how long the oldest query that was not submitted had waited when the schedule ended

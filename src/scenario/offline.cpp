@@ -26,7 +26,7 @@ class OfflineScenario final : public Scenario {
   }
   int64_t in_flight() const override { return slots_; }
   bool uses_all_slots() const override { return true; }
-  // Of a number of samples that was asked for each counts.
+  // If a number of samples was asked for, each of them counts.
   int64_t round(int64_t devices) const override { return settings_.total_samples ? 1 : devices; }
   Nanoseconds default_duration() const override { return settings_.total_samples ? never : 0; }
   void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) override {

@@ -10,11 +10,11 @@ namespace {
 
 constexpr int64_t fewest_waits = 8;                   // below which a long wait is taken for one that grows
 constexpr double growth_confidence = 0.98;            // two-sided: 1 % of queues that do not grow look as if they did
-constexpr double finish_share = 0.1;                  // of the window: to finish what is due
+constexpr double finish_share = 0.1;                  // share of the window: to finish what is due
 constexpr Nanoseconds shortest_finish = 100'000'000;  // but so long in any case
-constexpr double lead_share = 0.2;                    // of the window: queries that come before it
+constexpr double lead_share = 0.2;                    // share of the window: queries that come before it
 constexpr Nanoseconds longest_lead = 10'000'000'000;
-constexpr double hopeless_share = 0.5;  // of the lead: whoever waits for so long by its end, at twice the load that can be served
+constexpr double hopeless_share = 0.5;  // share of the lead: a wait this long at its end means twice the load that can be served
 
 Nanoseconds share_of(Nanoseconds length, double share) { return static_cast<Nanoseconds>(static_cast<double>(length) * share); }
 
@@ -209,17 +209,17 @@ class OpenLoop {
   std::unique_ptr<Schedule> schedule_;
   Flight flight_;
   OfferedLoad offered_;
-  RatioSeries growth_;         // of the waits, from query to query, in nanoseconds
-  Nanoseconds last_wait_ = 0;  // of the last query submitted
+  RatioSeries growth_;         // differences of the waits from query to query, in nanoseconds
+  Nanoseconds last_wait_ = 0;  // wait of the last query submitted
   Phase phase_ = Phase::offering;
   bool recording_ = true;
   bool leads_ = false;  // until the window begins
   Nanoseconds start_ = 0, now_ = 0;
-  Nanoseconds from_ = 0;                      // what is due before is not of the window
-  Nanoseconds due_ = 0, last_due_ = 0;        // of the next query, and of the last one issued
-  Nanoseconds last_late_ = 0;                 // of the last one issued
-  Nanoseconds until_ = never;                 // what is due from then on is not issued
-  Nanoseconds end_ = 0, give_up_at_ = never;  // of offering; of finishing
+  Nanoseconds from_ = 0;                      // queries due before this time are not in the window
+  Nanoseconds due_ = 0, last_due_ = 0;        // due time of the next query, and of the last one issued
+  Nanoseconds last_late_ = 0;                 // lateness of the last one issued
+  Nanoseconds until_ = never;                 // queries due from this time on are not issued
+  Nanoseconds end_ = 0, give_up_at_ = never;  // end of offering; end of finishing
 };
 
 }  // namespace

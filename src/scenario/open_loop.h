@@ -75,7 +75,7 @@ class LeadSchedule final : public Schedule {
 struct OpenLoopSettings {
   int64_t in_flight = 0;                 // at most; 0: what the Target takes
   bool finish_due = true;                // as said above; else the drive ends with its Stopping and leaves out what is not finished then
-  std::optional<int64_t> total_samples;  // of all queries; the last one may be smaller
+  std::optional<int64_t> total_samples;  // samples in all queries; the last query may be smaller
 };
 
 // The whole drive(). Throws what Flight throws.
@@ -97,7 +97,7 @@ class ArrivalScenario : public Scenario {
   virtual std::vector<ScenarioOption> arrival_options() const = 0;  // besides in_flight
   virtual void parse_arrivals(const ScenarioOptions& options) = 0;
   virtual std::unique_ptr<Arrivals> make_arrivals() const = 0;
-  // Of a process that is as good at any time as at its beginning: others of the same kind, for what comes before the window.
+  // For a process that is as good at any time as at its beginning: returns others of the same kind, for what comes before the window.
   virtual std::unique_ptr<Arrivals> make_lead_arrivals() const { return nullptr; }
 
  private:

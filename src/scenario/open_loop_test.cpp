@@ -43,7 +43,7 @@ TEST(Constant, QueriesAreIssuedWhenTheyAreDue) {
   EXPECT_EQ(run.offered.lateness.most(), 0);
 }
 
-// No coordinated omission: one query takes a second, and those that come meanwhile tell of it.
+// No coordinated omission: one query takes a second, and the queries that come meanwhile show it.
 TEST(Constant, LatencyCountsFromTheScheduledTime) {
   Driven run;
   ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t n) { return n == 50 ? 200 * ms : ms; });
@@ -126,7 +126,7 @@ TEST(Server, IssuesAPoissonProcessOfItsSeed) {
   EXPECT_GE(arrivals.next(), 20 * second) << "everything that is due in the window is issued";
 }
 
-// What comes before the window is issued and not told of, and the window is as long as without.
+// Queries before the window are issued and not reported, and the window is as long as without them.
 TEST(Server, QueriesThatLeadToTheWindowAreNotOfIt) {
   Driven run;
   int begun = 0;

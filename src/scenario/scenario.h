@@ -69,7 +69,7 @@ class Scenario {
   virtual Nanoseconds default_duration() const { return 0; }
   // For how long queries come before a window of that length is recorded, so that it begins with such a queue as there is, not with none.
   virtual Nanoseconds lead(Nanoseconds /*window*/) const { return 0; }
-  // What rooms that know it by name are told of it.
+  // Returns the traits that modules use which know the scenario by name.
   virtual ScenarioTraits traits() const { return {}; }
   // Until the Stopping has enough (or its budget ends), the schedule ends, or `interrupted`. Everything submitted is completed when it
   // returns.

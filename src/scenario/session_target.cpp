@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t not_loaded = UINT32_MAX;
 
-// Of a failed query, as a Scenario's run ends: what else an engine refuses or misses once it runs is a fault of its own.
+// Returns the kind with which a Scenario's run ends after a failed query: any other refusal of a running engine is its own fault.
 ErrorKind kind_of(const Error& error) {
   const bool told =
       error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::device_lost || error.kind() == ErrorKind::refused;

@@ -32,7 +32,7 @@ class CountingDataset final : public Dataset {
   std::array<float, 6> values_{100, 101, 102, 103, 104, 105};
 };
 
-// Remembers what it was given; completes when told to.
+// Remembers what it was given; completes when the test says so.
 class ManualSession final : public Session {
  public:
   struct Enqueued {

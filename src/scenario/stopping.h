@@ -15,7 +15,7 @@ namespace deepgap {
 // What the whole window says of itself at the end, whatever ended it (docs/explanation/methodology.md#verdicts).
 struct WindowVerdict {
   Verdict verdict = Verdict::valid;  // the interval is within what was asked; or as_found, or unstable
-  std::string reason;                // of unstable, in words
+  std::string reason;                // why it is unstable, in words
   std::string as_found;              // likewise: why nothing was judged but steadiness
   bool warming = false;              // only its beginning differs: it belonged to the warm-up
   bool only_wide = false;            // unstable because its interval is wider than asked, and steady

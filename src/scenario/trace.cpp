@@ -1,4 +1,4 @@
-// Scenario `trace`: queries at times that a file tells (trace_file.h), as a real service saw them.
+// Scenario `trace`: queries at the times in a file (trace_file.h), as a real service saw them.
 #include "scenario/open_loop.h"
 #include "scenario/trace_file.h"
 

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int64_t fewest_queries = 3;
 constexpr Nanoseconds longest = 500'000'000;
-constexpr Nanoseconds settling_part = 10;  // of the slice
+constexpr Nanoseconds settling_part = 10;  // the slice over this is left out at its beginning
 
 }  // namespace
 

@@ -31,7 +31,7 @@ class Turn final : public TimingSink, public Stopping {
   int64_t queries() const { return queries_; }  // kept
   int64_t left_out() const { return left_out_; }
   int64_t items() const { return items_; }      // kept
-  Nanoseconds begin() const { return begin_; }  // of what is kept: the end of the last query that is not
+  Nanoseconds begin() const { return begin_; }  // end of the last query that is not kept
   Nanoseconds end() const { return end_; }
   double seconds() const { return static_cast<double>(end_ - begin_) / 1e9; }
   double whole_seconds() const { return static_cast<double>(end_ - first_begin_) / 1e9; }  // with what was left out

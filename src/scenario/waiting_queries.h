@@ -50,7 +50,7 @@ class WaitingQueries {
   };
   struct Class {
     std::deque<Waiting> queries;
-    std::deque<uint32_t> samples;  // of all of them, one after the other
+    std::deque<uint32_t> samples;  // samples of all queries, one after the other
   };
   Class& class_of(int priority);
   QueryPart remove(Class& from, size_t index);

@@ -1,8 +1,8 @@
 // Results as a static site: a page that loads its data in pieces. Every Point has a row in data files of 5,000 rows; what only the page of
 // one Point shows (environment, command, other metrics, trend) is in files of 250 Points that are loaded when somebody looks. 100,000 pages
-// of HTML would take a file each for the same texts. The page holds a table of the best results for readers without scripts.
-// Data files are scripts that call deepgapSite.add(), because a browser lets a page from a file system load scripts and nothing else; they
-// are ASCII, and the page sets every text as text. Pure functions.
+// in HTML would take a file each for the same texts. The page holds a table of the best results for readers without scripts. Data files are
+// scripts that call deepgapSite.add(), because a browser lets a page from a file system load scripts and nothing else; they are ASCII, and
+// the page sets every text as text. Pure functions.
 #pragma once
 
 #include "analysis/results.h"
@@ -22,8 +22,8 @@ struct SiteOrigin {
 struct SiteOptions {
   std::string title;
   std::string source;                                             // names of the Stores; may be empty
-  std::map<PointOnDevice, SiteOrigin> origins = {};               // of the Points that have one
-  std::map<PointOnDevice, std::vector<TrendSeries>> trends = {};  // of throughput, of those with several runs
+  std::map<PointOnDevice, SiteOrigin> origins = {};               // origins of the Points that have one
+  std::map<PointOnDevice, std::vector<TrendSeries>> trends = {};  // throughput of the Points with several runs
 };
 
 struct SiteFile {

@@ -13,12 +13,12 @@ namespace deepgap {
 //
 // Two levels: repeats differ by more than the scatter within them (memory layout, clocks, neighbours), so the interval comes from the
 // scatter of the repeats' means with k - 1 degrees of freedom; but it is never narrower than the scatter within the repeats alone gives, as
-// far as the repeats could scatter so (stats/nested.h).
-// Of repeats on several nodes three (stats/nested.h): `nodes` says which ran on one, a number for each repeat; empty: all did.
+// far as the repeats could scatter so (stats/nested.h). Repeats on several nodes have three levels (stats/nested.h): `nodes` says which ran
+// on one, a number for each repeat; empty: all did.
 // With one repeat there is only that one's own interval, and `over_repeats` is false.
 struct RepeatsEstimate {
   MeanEstimate estimate;
-  double between_variance = 0;  // of a repeat's true mean around that of its node; not negative
+  double between_variance = 0;  // variance of a repeat's true mean around its node's; not negative
   bool over_repeats = false;
   int64_t nodes = 1;
 };

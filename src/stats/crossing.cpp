@@ -9,9 +9,9 @@ namespace deepgap {
 namespace {
 
 constexpr size_t fewest_runs = 4;
-constexpr double near_by = 1.1;                // of the logit: a factor of three of the share
-constexpr double near_in_load = 0.03;          // of the logarithm of the load, where shares grow so fast that few runs lie nearer
-constexpr size_t fewest_for_an_interval = 16;  // fewer do not tell how much they scatter, and a slope that looks known is so by chance
+constexpr double near_by = 1.1;                // distance in the logit: a factor of three in the share
+constexpr double near_in_load = 0.03;          // distance in the logarithm of the load, where shares grow so fast that few runs lie nearer
+constexpr size_t fewest_for_an_interval = 16;  // fewer do not show how much they scatter, and a slope that looks known is so by chance
 constexpr size_t fewest_near = 10;             // the nearest ones count however far they are
 constexpr int most_steps = 60, most_selections = 8;
 constexpr double steepest = 400;  // no queue's share grows faster
@@ -22,7 +22,7 @@ double share_at(double logit) { return 1 / (1 + std::exp(-logit)); }
 // logit of the share = level + slope * x, x being the logarithm of the load over that of `origin`.
 struct Line {
   double level = 0, slope = 0;
-  double var_level = 0, var_slope = 0, covariance = 0;  // of binomial counts
+  double var_level = 0, var_slope = 0, covariance = 0;  // from binomial counts
 
   double at(double x) const { return level + slope * x; }
 };
@@ -31,7 +31,7 @@ struct Seen {
   double x = 0, queries = 0, late = 0;
 };
 
-// Newton's method; nullopt where the counts do not tell a line.
+// Fits by Newton's method; nullopt where the counts do not determine a line.
 std::optional<Line> fit(const std::vector<Seen>& runs) {
   double queries = 0, late = 0;
   for (const Seen& run : runs) {

@@ -22,13 +22,13 @@ namespace deepgap {
 
 struct LoadRun {
   double load = 0;     // above 0
-  double queries = 0;  // of the window
-  double late = 0;     // of these
+  double queries = 0;  // queries in the window
+  double late = 0;     // late queries among these
 };
 
 struct Crossing {
   double load = 0;
-  double slope = 0;                  // of the logit over the logarithm of the load: by how much the share grows, near the crossing
+  double slope = 0;                  // slope of the logit over the logarithm of the load: by how much the share grows, near the crossing
   double slope_high = 0;             // two standard errors above it
   std::optional<Interval> interval;  // 95 %
   size_t runs = 0;                   // that count

@@ -44,7 +44,7 @@ Split best_split(std::span<const double> values) {
   return best;
 }
 
-// Of the stretches between `changes`.
+// Returns the best split of the stretches between `changes`.
 Split best_of(std::span<const double> series, const std::vector<size_t>& changes) {
   Split best;
   size_t begin = 0;

@@ -20,7 +20,7 @@ struct ChangePoint {
   double p_value = 1;
 };
 
-// In order of time; none in a series of fewer than 10, of which shuffles tell nothing. At least three values lie between two changes.
+// Returns changes in order of time; none if the series has fewer than 10 values. Two changes are at least three values apart.
 std::vector<ChangePoint> find_changes(std::span<const double> series, uint64_t seed = 1);
 
 }  // namespace deepgap

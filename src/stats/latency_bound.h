@@ -21,7 +21,7 @@ struct LatencyBound {
 std::optional<LatencyBound> latency_bound_from(const std::string& text);
 // The same; throws Error{usage} naming `text` where it is none.
 LatencyBound parse_latency_bound(const std::string& text);
-// Of several, each on another metric. Throws Error{usage}.
+// Parses several bounds, each on another metric. Throws Error{usage}.
 std::vector<LatencyBound> parse_latency_bounds(const std::string& text);
 // "p99=15ms,ttft.p99=1s,p99=20ms" as values of an axis, each a set of bounds: a part on a metric that the set has already begins the next.
 std::vector<std::string> join_bounds(const std::vector<std::string>& parts);
@@ -31,17 +31,17 @@ inline std::string percentile_name(const LatencyBound& bound) { return bound.tex
 // The fewest queries of which that percentile is not just the slowest one: 100 for p99.
 int64_t fewest_queries(const LatencyBound& bound);
 
-// Whether the bound is held in the long run, as so many queries tell of which so many missed it, with 99 % confidence either way: `held`
-// by the early-stopping formula of MLPerf's LoadGen (stats/early_stopping.h), `missed` by the same tail on the other side. Both take
-// queries for independent of each other.
+// Returns whether the bound is held in the long run, from so many queries of which so many missed it, with 99 % confidence either way:
+// `held` by the early-stopping formula of MLPerf's LoadGen (stats/early_stopping.h), `missed` by the same tail on the other side. Both
+// treat queries as independent of each other.
 enum class BoundAnswer { held, missed, unknown };
 BoundAnswer answer_of(const LatencyBound& bound, int64_t queries, int64_t missed);
 // The fewest queries that can show that it is held, where none misses: 459 for p99.
 int64_t fewest_to_hold(const LatencyBound& bound);
-// How many queries more would tell if as large a share of them missed; 0: nobody knows, the share being what may miss.
+// Returns how many more queries would decide if as large a share of them missed; 0: unknown, because the share equals what may miss.
 int64_t queries_needed(const LatencyBound& bound, int64_t queries, int64_t missed);
 
-// "3 of 500 queries missed the bound p99=15ms: too few to tell whether it is held; some 700 more may tell"
+// Returns "3 of 500 queries missed the bound p99=15ms: too few to tell whether it is held; some 700 more may tell".
 std::string untold_words(const LatencyBound& bound, int64_t queries, int64_t missed);
 
 // How many of so many queries may be above the limit while the percentile, by nearest rank, is not: 1 of 100 for p99.

@@ -13,7 +13,7 @@ namespace deepgap {
 namespace {
 
 const double log_width = std::log(1.005);
-constexpr double own_error = 0.0025;  // of a bucket's middle
+constexpr double own_error = 0.0025;  // relative error of a bucket's middle
 
 int bucket_of(double value) { return static_cast<int>(std::floor(std::log(value) / log_width)); }
 double middle_of(int bucket) { return std::exp((bucket + 0.5) * log_width); }

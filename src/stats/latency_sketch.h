@@ -1,5 +1,5 @@
-// LatencySketch: the distribution of a run's latencies in a line of text, so that percentiles of several runs together can be told without
-// their timings; and those percentiles.
+// LatencySketch: the distribution of a run's latencies in a line of text, so that percentiles of several runs together can be computed
+// without their timings; and those percentiles.
 //
 // Counts in buckets 0.5 % wide: a percentile is known to within 0.25 % of its value. A run whose queries are within 30 % of each other
 // takes some 60 of them.
@@ -43,13 +43,13 @@ class LatencySketch {
 
 struct PooledPercentile {
   double value = 0;
-  std::optional<double> low, high;  // each with 97.5 %; absent where so few queries or runs cannot tell it
+  std::optional<double> low, high;  // each with 97.5 %; absent where there are too few queries or runs
 };
 
 // The percentile of all runs' queries together. Runs are a sample of processes, and queries of one resemble each other, so the interval is
 // that of a cluster sample: the share of each run's queries above the percentile gives the variance of the share above it (with Student's t
-// of k - 1 runs), on the logit, and the ends are the pooled percentiles at the ends of that share; never narrower than the binomial ranks
-// of as many independent queries give.
+// for k - 1 runs), on the logit, and the ends are the pooled percentiles at the ends of that share; never narrower than the binomial ranks
+// for as many independent queries give.
 //   Woodruff, "Confidence intervals for medians and other position measures", JASA 47 (1952); Francisco and Fuller, "Quantile estimation
 //   with a complex survey design", Annals of Statistics 19 (1991).
 // No end can lie beyond what the runs have shown, so that of few runs which differ much it covers too little: where each has queries enough

@@ -168,7 +168,7 @@ std::vector<double> spread_over(std::vector<double> ascending, double resolution
   return ascending;
 }
 
-// As how many independent values they tell the share of a group.
+// Returns how many independent values would give the share of a group as precisely.
 double effective_count(std::span<const double> is_low, double share) {
   const auto n = static_cast<double>(is_low.size());
   const auto mean = estimate_correlated_mean(is_low);

@@ -26,7 +26,7 @@ enum class ModeOrder {
 
 struct Modes {
   double low = 0, high = 0;  // medians of the groups
-  double share_low = 0;      // of the values that belong to the lower group
+  double share_low = 0;      // share of the values that belong to the lower group
   ModeOrder order = ModeOrder::mixed;
 };
 
@@ -37,7 +37,7 @@ std::optional<Modes> find_modes(std::span<const double> values, double resolutio
 // The step of the timer that whole numbers were read from: all of them are a multiple of it apart. 0: there are no two different ones.
 int64_t step_of(std::span<const int64_t> readings);
 
-// Of values in ascending order, from 1/(2 n) to 1/4; 0 of fewer than two or equal ones.
+// Computes the dip of values in ascending order, from 1/(2 n) to 1/4; 0 for fewer than two or equal ones.
 double dip_of(std::span<const double> ascending);
 
 }  // namespace deepgap

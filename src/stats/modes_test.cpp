@@ -61,7 +61,7 @@ TEST(Modes, TwoGroupsAreFoundWithTheirOrder) {
   }
 }
 
-// Of 20 to 100 ticks a value, as of 10 us by a timer of 0.5 us: every tick would be a group of its own.
+// Values take 20 to 100 ticks, such as 10 us by a timer of 0.5 us: every tick would be a group of its own.
 TEST(Modes, TicksOfACoarseTimerAreNoGroups) {
   int wrong = 0, found = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {

@@ -15,8 +15,8 @@ std::vector<double> holm_adjusted(std::span<const double> p_values);
 // Benjamini and Hochberg: of those below 0.05, about one in twenty is wrong at most. For lists. JRSS B 57 (1995).
 std::vector<double> benjamini_hochberg_adjusted(std::span<const double> p_values);
 
-// Of `candidates`, the one that looks best is called better than each rival where their interval at this confidence leaves out equality.
-// Which of them would look best was not known before, so 5 % are shared out among all pairs (Bonferroni). `default_confidence` for two.
+// Returns the confidence with which the best-looking of `candidates` is compared with each rival: it is better where the interval leaves
+// out equality. Which would look best was not known before, so 5 % are shared among all pairs (Bonferroni). `default_confidence` for two.
 double confidence_of_best(size_t candidates);
 
 }  // namespace deepgap

@@ -25,7 +25,7 @@ TEST(Multiple, HandComputed) {
   EXPECT_DOUBLE_EQ(confidence_of_best(4), 1 - 0.05 / 6);
 }
 
-// The best of four equal ones, told from any of them: a false winner.
+// Counts how often the best of four equal ones differs significantly from any of them: a false winner.
 double false_winners(double confidence, size_t repeats, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;

@@ -16,7 +16,7 @@ double upper_bound_of_variance(double degrees_of_freedom) {
   return degrees_of_freedom / boost::math::quantile(boost::math::chi_squared(degrees_of_freedom), below);
 }
 
-// Of values whose variance is `seen`: never surer than what is seen within each allows, since agreement by chance is no certainty.
+// Returns the variance behind `seen`: never below what is seen within each value allows, since agreement by chance is no certainty.
 double variance_of(double seen, double degrees_of_freedom, double within) {
   if (within <= seen || seen <= 0 || degrees_of_freedom < 1) return std::max(seen, within);
   return std::min(within, seen * upper_bound_of_variance(degrees_of_freedom));
@@ -60,7 +60,7 @@ NestedMean nested_mean(std::span<const ProcessValue> values) {
   if (nodes.size() < 2) return on_one_node(values);
   Moments means;
   WithinNodes within;
-  double share_of_one = 0;  // of a process's variance that is in the mean of the nodes' means
+  double share_of_one = 0;  // share of a process's variance in the mean of the nodes' means
   const auto m = static_cast<double>(nodes.size());
   for (const auto& [node, held] : nodes) {
     means.add(held.first.mean());

@@ -30,15 +30,15 @@ struct NodeValue {
 
 struct NodeSpeed {
   uint32_t node = 0;
-  double ratio = 1;            // of its speed to the mean of those that are no outliers
-  Interval interval = {1, 1};  // of the ratio, by how those differ
+  double ratio = 1;            // its speed over the mean of those that are no outliers
+  Interval interval = {1, 1};  // interval for the ratio, by how those differ
   int64_t values = 0;          // that it is known by
   bool is_outlier = false;
   int64_t others = 0;  // nodes that are no outliers, itself among them where it is none
 };
 
-// Of nodes that have measured a thing which another one measured too. Nodes that nothing links are not compared: each part that is linked
-// by things stands for itself, where it has `fewest_nodes`, and the error rate is shared out among the parts.
+// Compares nodes that have measured a thing which another one measured too. Nodes that nothing links are not compared: each part that is
+// linked by things stands for itself, where it has `fewest_nodes`, and the error rate is shared out among the parts.
 std::vector<NodeSpeed> compare_nodes(std::span<const NodeValue> values, double error_rate = 1 - default_confidence);
 
 }  // namespace deepgap

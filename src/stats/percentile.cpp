@@ -40,7 +40,7 @@ double inflation(std::span<const double> series, double level) {
   return std::max(1.0, estimate->variance_of_mean * unsure * unsure / independent);
 }
 
-// Of n observations, as many as would say the same if they were independent. Never more than n.
+// Returns how many independent observations would say the same as these n. Never more than n.
 double effective_count(std::span<const double> series, std::span<const double> sorted, double percent) {
   double most = inflation(series, percentile_of_sorted(sorted, percent));
   if (percent > 90 || percent < 10) most = std::max(most, inflation(series, percentile_of_sorted(sorted, percent > 90 ? 90 : 10)));

@@ -60,7 +60,7 @@ TEST(PercentileInterval, CoversTheTruthOfIndependentData) {
   EXPECT_GE(covered, 0.95 - chance(0.95, rounds));
 }
 
-// An end that so few cannot tell is infinite; the other one holds.
+// An end that needs more observations is infinite; the other one holds.
 TEST(PercentileInterval, HasOneEndWhereTwoCannotBeTold) {
   std::vector<double> series(200);
   for (size_t i = 0; i < series.size(); ++i) series[i] = static_cast<double>((i * 77) % 200);

@@ -20,7 +20,7 @@ class RandomStream {
     const uint64_t high = next() >> 5, low = next() >> 6;
     return (static_cast<double>(high << 26 | low) + 0.5) * 0x1p-53;
   }
-  // Of mean 1.
+  // Draws from the exponential distribution with mean 1.
   double exponential() { return -std::log(uniform()); }
 
  private:

@@ -76,7 +76,7 @@ std::optional<RepeatsRatio> paired_by_node(const std::vector<ProcessValue>& firs
 
 double mean_of(const std::vector<ProcessValue>& logs) { return logs.size() == 1 ? logs.front().value : nested_mean(logs).estimate.mean; }
 
-// Of groups of which one was measured on one node: as uncertain as that node is.
+// If one group was measured on one node, makes it as uncertain as that node is.
 void add_node_of(NestedMean& one, const NestedMean& several) {
   if (one.nodes > 1 || several.nodes < 2) return;
   one.estimate.variance_of_mean += several.node_variance;

@@ -2,10 +2,10 @@
 //
 // On logarithms, so that a ratio and its inverse are treated alike. Repeats that were measured in the same block (one after the other, in
 // random order) are paired: what drifts over minutes and hours is in both and falls out. Where there are fewer than three pairs, the two
-// groups of repeats are compared as they are, after Welch. Below three repeats of either nothing is told: the scatter between processes is
-// not known, and what one run shows within itself says nothing about it.
+// groups of repeats are compared as they are, after Welch. Below three repeats of either there is no interval: the scatter between
+// processes is not known, and what one run shows within itself says nothing about it.
 //
-// Of repeats on several nodes of a kind each node counts as one value (stats/nested.h): pairs of blocks by the node that they ran on;
+// With repeats on several nodes of a kind, each node counts as one value (stats/nested.h): pairs of blocks by the node that they ran on;
 // else, where both were measured on three nodes or more, node against node, so that what a node is falls out; else after Welch. What was
 // measured on one node alone is then taken for one of its kind, whose nodes differ as those of the other do.
 //   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013; Abedi and Brecht, "Conducting repeatable experiments in
@@ -27,7 +27,7 @@ inline constexpr size_t fewest_repeats = 3;
 struct RepeatValue {
   uint64_t block = 0;   // repeats of two things with the same one are a pair
   double value = 0;     // above 0
-  double variance = 0;  // of this value, as seen within the repeat; 0: not known
+  double variance = 0;  // variance of this value, as seen within the repeat; 0: not known
   uint64_t node = 0;    // repeats with the same one ran on one node
 };
 
@@ -41,7 +41,7 @@ struct RepeatsRatio {
 
   bool known() const { return degrees_of_freedom > 0; }
   Interval interval(double confidence = default_confidence) const;  // where known
-  double p_value() const;                                           // of "they are equal", two-sided; 1 where not known
+  double p_value() const;                                           // for "they are equal", two-sided; 1 where not known
 };
 
 // nullopt where one of them is empty or has a value that is not positive.

@@ -9,7 +9,7 @@ namespace deepgap {
 namespace {
 
 constexpr double tuned_for = 200;  // pairs at which the interval is to be at its narrowest in proportion
-constexpr double growth = 1.1;     // of the number of pairs from one look to the next
+constexpr double growth = 1.1;     // factor of the number of pairs from one look to the next
 constexpr double unsure_by = 1.5;  // standard errors that are added to a correlation
 constexpr double too_alike = 0.5;  // correlation of neighbouring batches: what moves them lasts longer than they do
 constexpr int64_t most_pairs = 10'000'000;
@@ -76,7 +76,7 @@ void PairedSequence::look() {
   look_ = Look{pairs(), ratio(), {ratio() * std::exp(-half), ratio() * std::exp(half)}, find_shape(batches, margin_).shape, resolution};
 }
 
-// Of the mean's logarithm after so many pairs: s * sqrt(2 (n r + 1) / (n^2 r) * ln(sqrt(n r + 1) / alpha)), r chosen for tuned_for pairs.
+// For the mean's logarithm after n pairs: s * sqrt(2 (n r + 1) / (n^2 r) * ln(sqrt(n r + 1) / alpha)), r chosen for tuned_for pairs.
 double PairedSequence::half_width(double n) const {
   const double alpha = 1 - confidence_;
   const double r = (-2 * std::log(alpha) + std::log(-2 * std::log(alpha) + 1)) / tuned_for;

@@ -9,8 +9,8 @@
 //    standard errors higher than it was found, since a short series shows too little of it;
 //  - looks are a tenth apart;
 //  - no decision while the ratio itself moves: a trend, a step or two levels that take turns (stationarity.h);
-//  - nor while batches still resemble each other so much that what moves them is not over within them (`wandering`): of so few
-//    independent stretches no variance can be told. The interval is then wider by twice the range of all batches, and is stated where it
+//  - nor while batches still resemble each other so much that what moves them is not over within them (`wandering`): so few
+//    independent stretches do not show a variance. The interval is then wider by twice the range of all batches, and is stated where it
 //    leaves out 1 even so, or where that range is within the margin;
 //  - before 100 s of turns the interval is wider by what a state of the machine or of a contender could still look like (see
 //    state_allowance). A state that lasts for T seconds on average looks like a difference where a duel falls into one: of t seconds a
@@ -43,8 +43,8 @@ double state_allowance(double seconds);
 class PairedSequence {
  public:
   static constexpr int64_t first_look = 8;
-  static constexpr double shortest_s = 5;  // of turns, before an interval is stated
-  static constexpr double whole_s = 100;   // of turns, from which no state of the machine is allowed for
+  static constexpr double shortest_s = 5;  // seconds of turns before an interval is stated
+  static constexpr double whole_s = 100;   // seconds of turns from which no state of the machine is allowed for
 
   // `margin`: above 0, a difference within it is none.
   explicit PairedSequence(double margin, double confidence = default_confidence) : margin_(margin), confidence_(confidence) {}
@@ -54,7 +54,7 @@ class PairedSequence {
   void add(double first, double second, double seconds);
 
   int64_t pairs() const { return series_.count(); }
-  double seconds() const { return seconds_; }  // of all rounds
+  double seconds() const { return seconds_; }  // seconds of all rounds
   double ratio() const;                        // first over second, of all pairs so far; 1 before the first one
 
   // What was seen at the last look.
@@ -62,10 +62,10 @@ class PairedSequence {
     int64_t pairs = 0;
     double ratio = 1;
     Interval interval;
-    SeriesShape shape = SeriesShape::steady;  // of the ratio over time; what is within the margin does not matter
+    SeriesShape shape = SeriesShape::steady;  // shape of the ratio over time; differences within the margin do not matter
     Resolution resolution = Resolution::resolved;
 
-    // Whether the interval may be told to anybody.
+    // Returns whether the interval may be shown.
     bool is_stated() const { return resolution == Resolution::resolved && shape == SeriesShape::steady; }
   };
   const std::optional<Look>& last_look() const { return look_; }  // nullopt below first_look pairs
@@ -80,9 +80,9 @@ class PairedSequence {
   double half_width(double pairs) const;
 
   double margin_, confidence_;
-  RatioSeries series_;  // of logarithms
+  RatioSeries series_;  // logarithms of the ratios
   double seconds_ = 0;
-  double spread_ = 0;       // of one pair, as if pairs were independent, at the last look
+  double spread_ = 0;       // scatter of one pair, as if pairs were independent, at the last look
   double looked_at_s_ = 0;  // seconds_ then
   std::optional<Look> look_;
   int64_t next_look_ = first_look;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double round_s = 0.25;
 
-// Of duels of 600 pairs whose true ratio is `truth`: the share whose interval ever leaves it out.
+// Returns the share of duels of 600 pairs, with the true ratio `truth`, whose interval ever leaves it out.
 using MakeNoise = std::function<std::vector<double>(std::mt19937_64&)>;
 double ever_wrong(double truth, uint64_t seed, const MakeNoise& noise) {
   std::mt19937_64 random(seed);

@@ -18,7 +18,7 @@ constexpr size_t fewest_warming = 32;
 constexpr double trend_z = 2.81;  // two-sided 0.5 %
 constexpr double step_p = 0.005;
 constexpr double front_factor = 5;   // standard errors; the cut was chosen by what it gains
-constexpr double two_levels = 0.85;  // of the variance lies between them; 0.64 of a normal distribution cut in half
+constexpr double two_levels = 0.85;  // share of the variance between them; a normal distribution cut in half has 0.64
 
 double median(std::span<const double> series) { return percentile(series, 50); }
 

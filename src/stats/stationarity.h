@@ -31,7 +31,7 @@ struct ShapeFound {
   size_t at = 0;  // first observation behind the step or the beginning
 };
 
-// Fewer than 8 observations are steady: nothing can be told.
+// Fewer than 8 observations count as steady, because they show no shape.
 ShapeFound find_shape(std::span<const double> series, double tolerance);
 
 // Standardised as mann_kendall_z (steady_state.h), with the variance that correlated values have.

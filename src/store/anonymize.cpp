@@ -1,10 +1,10 @@
 // What --anonymous promises: no host name, serial number, user name or absolute path is left in a Record.
 //
-// Facts are dropped by the words in their dotted keys (host name, serial, uuid, user, ...). Their values, and the user names seen in
-// paths, are then secrets: they are replaced wherever else they occur as a word, in any case. Absolute paths shrink to their last part,
-// so that "/home/ann/models/x.onnx" still tells the model; so do relative ones, which a Point gives away by naming a file by one: its
-// folders are taken out of the messages too. Names that deepgap itself defines (outcomes, metrics, scenario, backend) are left alone. It
-// errs on the side of leaving out. Which Records ran on one node stays: each has a new name, since intervals hang on it.
+// Facts are dropped by the words in their dotted keys (host name, serial, uuid, user, ...). Their values, and the user names seen in paths,
+// are then secrets: they are replaced wherever else they occur as a word, in any case. Absolute paths shrink to their last part, so that
+// "/home/ann/models/x.onnx" still names the model; so do relative ones, which a Point gives away by naming a file by one: its folders are
+// taken out of the messages too. Names that deepgap itself defines (outcomes, metrics, scenario, backend) are left alone. It errs on the
+// side of leaving out. Which Records ran on one node stays: each has a new name, since intervals hang on it.
 #include "store/store.h"
 
 #include "base/parse_json.h"
@@ -34,8 +34,8 @@ char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned 
 
 bool same_letter(char a, char b) { return lower(a) == lower(b); }
 
-// "host.name", "host" and "hostname" tell who; "memory.total_bytes" does not. What stands under an owner's key is only telling as text:
-// "cpu_time.user" is a number.
+// Returns true for keys that identify somebody: "host.name", "host" and "hostname" do; "memory.total_bytes" does not. A value under an
+// owner's key identifies only as text: "cpu_time.user" is a number.
 bool tells_who(const std::string& key, const Fact& fact) {
   constexpr std::array<std::string_view, 14> telling{"serial",     "uuid", "hostname", "username", "login",   "nodename", "fqdn",
                                                      "domainname", "mac",  "email",    "remote",   "cmdline", "url",      "ip"};
@@ -68,7 +68,7 @@ std::string last_part(std::string_view path) {
   return std::string(part.substr(0, part.find_last_not_of('/') + 1));
 }
 
-// Of an option's value, which is any text: "0-3/8" and "input:1x3/mask:Nx7" are none.
+// Returns whether an option's value, which is any text, is a path: "0-3/8" and "input:1x3/mask:Nx7" are not.
 bool is_path(const std::string& value) {
   return value.find('/') != std::string::npos &&
          (value.starts_with(".") || value.starts_with("/") || value.starts_with("~") || last_part(value).find('.') != std::string::npos);
@@ -83,7 +83,7 @@ std::vector<std::string> paths_of(const Point& point) {
   return paths;
 }
 
-// Words that must go. Short ones and the system's own would tear other text apart and tell nothing.
+// Words that must go. Short ones and the system's own would tear other text apart and identify nobody.
 class Secrets {
  public:
   void add(std::string_view word) {
@@ -240,7 +240,7 @@ bool same_texts(const Facts& a, const Facts& b) {
 }  // namespace
 
 struct Anonymizer::State {
-  Secrets secrets;                           // of all Records seen so far: what one gives away goes from the others too
+  Secrets secrets;                           // from all Records seen so far: what one gives away goes from the others too
   Facts collected;                           // the last environment that was looked through
   Facts given, cleaned;                      // the last environment that was cleaned
   size_t cleaned_secrets = 0;                // how many secrets were known then

@@ -105,7 +105,7 @@ TEST(Anonymize, NodesHaveOtherNames) {
   const std::string once = node_of(twice);
   anonymize(twice);
   EXPECT_EQ(node_of(twice), once);
-  Record alone = example_record(1);  // of no fleet: its host
+  Record alone = example_record(1);  // not in a fleet: its host
   anonymize(alone);
   EXPECT_FALSE(node_of(alone).empty());
   EXPECT_EQ(alone.facts.count("fleet.node"), 0u);

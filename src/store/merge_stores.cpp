@@ -64,8 +64,8 @@ struct Choice {
   uint32_t input = 0, host = 0;  // host: a place in the list of their names
   Outcome outcome = Outcome::ok;
   int64_t row = 0, started = 0;
-  int tells =
-      0;  // of copies of one Record the one that tells more is kept: 2 where an earlier merge left others out for it, 1 with a profile
+  // The fullest of several copies of one Record is kept: 2 where an earlier merge left others out for it, 1 with a profile.
+  int tells = 0;
   std::string record_id;
   bool better_than(const Choice& other) const {
     return std::tuple(badness(outcome), started, std::string_view(record_id)) <
@@ -153,7 +153,7 @@ class Merge {
   MergeReport report;
 
  private:
-  // Failures of the target go on to the caller; one of the input is told, where somebody wants to know.
+  // Failures of the target go on to the caller; one of the input is reported, if the caller asks for that.
   template <typename Work>
   bool reading(size_t input, const Work& work) {
     try {
@@ -237,7 +237,7 @@ class Merge {
   void add(const Key& key, Choice&& choice) {
     if (!records_.insert(key_of(choice.record_id)).second) {
       ++report.same;
-      const auto kept = best_.find(key);  // of two copies the one that tells more
+      const auto kept = best_.find(key);  // the fuller of two copies
       if (kept != best_.end() && kept->second.record_id == choice.record_id && choice.tells > kept->second.tells) kept->second = choice;
       return;
     }
@@ -285,7 +285,7 @@ class Merge {
         std::string words = note->second;
         Facts& facts = reader.lend().facts;
         if (const auto* before = std::get_if<std::string>(&facts[left_out_fact]); before != nullptr && !before->empty())
-          words = *before + "; " + words;  // of an earlier merge
+          words = *before + "; " + words;  // from an earlier merge
         facts[left_out_fact] = words;
       }
       const auto remarks = remarks_.find(reader.record().record_id);
@@ -300,7 +300,7 @@ class Merge {
   const MergeSettings& settings_;
   std::unordered_set<size_t> unreadable_;
   std::unordered_map<Key, Choice, KeyHash> best_;
-  std::unordered_map<Key, std::set<std::string>, KeyHash> beside_;  // of a result, what was left out
+  std::unordered_map<Key, std::set<std::string>, KeyHash> beside_;  // what was left out, by result
   std::map<std::pair<size_t, int64_t>, std::string> notes_;         // by input and row
   std::unordered_map<std::string, Remarks> remarks_;                // by record_id
   std::map<std::string, uint32_t> host_numbers_;

@@ -23,7 +23,7 @@ enum class Once {
 
 struct MergeInput {
   std::string path;
-  std::string scope{};    // of Once::scope
+  std::string scope{};    // used with Once::scope
   int64_t after_row = 0;  // take what was appended after it alone: MergeReport::last_row of an earlier merge
 };
 
@@ -40,8 +40,8 @@ struct MergeReport {
   int64_t read = 0, written = 0;
   int64_t same = 0;         // Records that were met again by their record_id
   int64_t doubled = 0;      // left out: other Records of a result that is there
-  int64_t interrupted = 0;  // of those written: runs of which nothing better is there
-  int64_t last_row = 0;     // of the last input
+  int64_t interrupted = 0;  // runs among those written with no better result for their Point
+  int64_t last_row = 0;     // last row of the last input
 };
 
 // `to` appears whole or not at all; nullopt: interrupted. Throws Error{input} where an input cannot be read (or is of a newer version) or

@@ -13,7 +13,7 @@
 namespace deepgap {
 namespace {
 
-// The three Records that each was filled with: one whole, one whose verdict is told by a fact, one that crashed.
+// Expects the three Records that each was filled with: one whole, one whose verdict is given by a fact, one that crashed.
 void expect_the_three(const std::vector<Record>& records) {
   ASSERT_EQ(records.size(), 3U);
   const Record& whole = records[0];

@@ -54,7 +54,7 @@ class RecordReader {
   bool next();  // false at the end
   const Record& record() const { return record_; }
   Record& lend();                       // to someone who may change it
-  int64_t row() const { return row_; }  // of the table records
+  int64_t row() const { return row_; }  // row in the table records
 
  private:
   struct Settings {

@@ -43,8 +43,8 @@ CREATE VIEW metrics AS SELECT r.record_id AS record_id, m.name AS id, v.value, v
   FROM metric_values v JOIN metric_names m ON m.id = v.metric JOIN records r ON r.id = v.record;
 )";
 
-// Of a row of `records` before version 4, which knew no as_found: a valid run that was ended by a count, a time or the end of its samples,
-// or whose fact says so, and was judged by no bound, no load (which open loops alone have), no round's rules and no duel.
+// Selects rows of `records` before version 4, which knew no as_found: a valid run that was ended by a count, a time or the end of its
+// samples, or whose fact says so, and was judged by no bound, no load (which open loops alone have), no round's rules and no duel.
 constexpr const char* is_as_found =
     "verdict = 'valid' AND (json_extract(facts, '$.as_found') IS NOT NULL OR settings IN "
     "(SELECT id FROM settings WHERE json_extract(json, '$.stopping.name') IN ('counts', 'duration', 'schedule'))) AND point NOT IN "

@@ -57,9 +57,9 @@ class Store {
   // Takes it back, or, without a text, all remarks of this kind. How many went.
   int64_t unremark(std::span<const std::string> record_ids, RemarkKind kind, const std::optional<std::string>& text);
 
-  // How many timings each Record's run kept, by record_id; a compact Store still tells.
+  // Returns how many timings each Record's run kept, by record_id; a compact Store still knows.
   std::unordered_map<std::string, int64_t> timing_counts() const;
-  std::vector<std::string> metric_ids() const;  // of all metrics that any Record has
+  std::vector<std::string> metric_ids() const;  // metrics that any Record has
 
  private:
   struct State;
@@ -69,7 +69,7 @@ class Store {
 struct CopyOptions {
   bool compact = false;                       // without raw timings and series
   bool anonymous = false;                     // without host names, serials, user names and paths
-  std::function<bool(const Record&)> wanted;  // of which Records; none: all
+  std::function<bool(const Record&)> wanted;  // selects Records; empty: all
   // Called with each Record and its timings and series, which it may not change. A Store without these is then an Error{input}.
   std::function<void(Record&)> revise;
 };

@@ -19,7 +19,7 @@
 namespace deepgap {
 namespace {
 
-// Appends `first`, `first + 1`, ... and tells each number once append() returned; never ends by itself.
+// Appends `first`, `first + 1`, ... and reports each number once append() returned; never ends by itself.
 [[noreturn]] void append_for_ever(const std::string& path, uint64_t first, int tell) {
   try {
     Store store(path, Store::Mode::append);
@@ -39,7 +39,7 @@ std::vector<uint64_t> read_told(int from) {
   return told;
 }
 
-// One life of an appending process; returns what it told before the kill.
+// Runs one life of an appending process; returns what it reported before the kill.
 std::vector<uint64_t> append_and_kill(const std::string& path, uint64_t first, long after_us) {
   int ends[2];
   if (::pipe(ends) != 0) return {};
@@ -67,7 +67,7 @@ TEST(StoreKill, NothingFinishedIsLostAndNothingDoubled) {
     const uint64_t longest_us = life < 50 ? 60'000 : 600'000;  // on a busy machine most end before their first Record
     for (const uint64_t seed : append_and_kill(path, next, static_cast<long>(random() % longest_us)))
       promised.insert(example_record(seed).record_id);
-    // The record in the making may have been committed though it was not told of: numbers go on beyond it.
+    // The record in the making may have been committed though it was not reported: numbers go on beyond it.
     std::set<std::string> found;
     Store store(path, Store::Mode::append);
     store.each([&](Record&& record) {

@@ -24,7 +24,7 @@ class UnfinishedFile {
  private:
   [[noreturn]] void fail() const;
   std::string target_, path_;
-  FileDescriptor lock_;  // of path_: it is being written
+  FileDescriptor lock_;  // lock of path_: it is being written
 };
 
 }  // namespace deepgap

@@ -135,7 +135,7 @@ std::map<std::string, Key> make_keys() {
       {"target_latency", {set_target_latency}},
       {"samples_per_query", {only_in({multi_stream}, number(&S::samples_per_query))}},
       {"target_qps", {only_in({server, offline}, [](S& s, const std::string& text) { s.target_qps = real(text); })}},
-      {"target_duration", {pass_over()}},  // of older rounds; LoadGen does not look at it
+      {"target_duration", {pass_over()}},  // from older rounds; LoadGen does not look at it
       {"min_duration", {number(&S::min_duration_ms)}},
       {"max_duration", {number(&S::max_duration_ms)}},
       {"min_query_count", {number(&S::min_query_count)}},

@@ -51,7 +51,7 @@ void LoadgenDetailLog::put(const std::string& key, const std::string& text) {
 
 void LoadgenDetailLog::put(const std::string& key, double value) { entry(key, std::isfinite(value) ? fmt::format("{:g}", value) : "null"); }
 
-// What LoadGen tells of its own sources has no counterpart; the keys stay.
+// The keys that LoadGen writes about its own sources have no counterpart; they stay.
 void LoadgenDetailLog::begin(const LoadgenLogNames& names, const LoadgenSettings& settings) {
   put("loadgen_version", names.version + " @ " + names.program);
   for (const char* key : {"loadgen_build_date_local", "loadgen_build_date_utc", "loadgen_git_commit_date", "loadgen_git_log_message",

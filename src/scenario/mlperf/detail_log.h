@@ -12,7 +12,7 @@
 namespace deepgap {
 
 struct LoadgenLogNames {
-  std::string version;  // of the LoadGen whose rules hold
+  std::string version;  // version of the LoadGen whose rules hold
   std::string program;  // what wrote the log: "deepgap 0.1.0"
   std::string system, library;
 };

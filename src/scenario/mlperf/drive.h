@@ -27,9 +27,9 @@ struct LoadgenPhaseResult {
   Nanoseconds start = 0;                              // on the run's Clock
   int64_t queries = 0;                                // issued
   std::vector<int64_t> sample_latency_ns;             // in the order of issue
-  std::vector<int64_t> query_latency_ns;              // MultiStream: of a query's last sample
-  int64_t last_scheduled_ns = 0, last_issued_ns = 0;  // of the last query
-  int64_t last_done_ns = 0;                           // of the last query, its last sample
+  std::vector<int64_t> query_latency_ns;              // MultiStream: until the query's last sample
+  int64_t last_scheduled_ns = 0, last_issued_ns = 0;  // times of the last query
+  int64_t last_done_ns = 0;                           // when the last query's last sample was finished
   int64_t active_ns = 0;                              // until the last completion of all
   bool ended_naturally = false;                       // not Server: enough queries and time
   std::vector<std::string> errors;                    // what ended it before that
@@ -51,7 +51,7 @@ class LoadgenObserver {
   virtual void on_set(const LoadgenSet&) {}
   virtual void on_sample(const LoadgenFinishedSample&) {}
   virtual void on_query(const Timing&) {}               // its last sample is finished; `query` counts through the run
-  virtual void on_result(const LoadgenPhaseResult&) {}  // of a set
+  virtual void on_result(const LoadgenPhaseResult&) {}  // called after each set
 };
 
 // The bytes that a model's answer for one sample, a row of its outputs, has in the accuracy log. Any thread.

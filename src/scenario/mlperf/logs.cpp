@@ -22,7 +22,7 @@ namespace {
 
 std::ofstream open_log(const std::string& folder, const char* name) {
   std::error_code ignored;
-  std::filesystem::create_directories(folder, ignored);  // opening tells
+  std::filesystem::create_directories(folder, ignored);  // opening the file reports a failure
   const std::string path = folder + "/mlperf_log_" + name;
   refuse_foreign_links(path);
   std::ofstream file(path, std::ios::binary);

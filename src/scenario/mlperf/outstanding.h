@@ -12,7 +12,7 @@ namespace deepgap {
 struct LoadgenIssuedQuery {
   LoadgenQuery query;
   uint64_t first_sample = 0;      // its sequence number
-  std::vector<uint32_t> indices;  // of the library
+  std::vector<uint32_t> indices;  // indices into the library
   std::vector<bool> logged;       // into the accuracy log; empty: none of them
   Nanoseconds scheduled = 0, issued = 0, done = 0;
   int64_t sent = 0, remaining = 0;  // samples

@@ -36,7 +36,7 @@ struct LoadgenQuery {
 
 struct LoadgenSample {
   uint64_t sequence = 0;  // counted through the whole run: seq_id of the accuracy log
-  uint32_t index = 0;     // of the library: qsl_idx
+  uint32_t index = 0;     // index into the library: qsl_idx
   double accuracy_log_value = 0;
 };
 

@@ -28,7 +28,7 @@ struct LoadgenSettings {
   LoadgenScenario scenario = LoadgenScenario::single_stream;
   LoadgenMode mode = LoadgenMode::performance;
   uint64_t qsl_rng_seed = 0, sample_index_rng_seed = 0, schedule_rng_seed = 0, accuracy_log_rng_seed = 0;
-  int64_t total_sample_count = 0;                        // of the library
+  int64_t total_sample_count = 0;                        // samples in the library
   int64_t performance_sample_count = 0;                  // that fit into memory at once; 0: all
   int64_t accuracy_sample_count = 0;                     // 0: all
   int64_t min_duration_ms = 10000, max_duration_ms = 0;  // maximum 0: none
@@ -71,7 +71,7 @@ LoadgenRules loadgen_rules(const std::string& version);
 // A round's official seeds and its LoadGen.
 struct LoadgenRound {
   std::string name;     // "v6.0"
-  std::string version;  // of the LoadGen that its traffic was compared with: "6.0.17"
+  std::string version;  // the LoadGen that its traffic was compared with: "6.0.17"
   LoadgenRules rules = LoadgenRules::v6;
   uint64_t qsl_rng_seed = 0, sample_index_rng_seed = 0, schedule_rng_seed = 0;
 };

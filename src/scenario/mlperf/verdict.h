@@ -15,7 +15,7 @@ namespace deepgap {
 
 inline constexpr std::array<double, 6> loadgen_percentiles{0.5, 0.9, 0.95, 0.97, 0.99, 0.999};
 
-// Of one kind of latency; all 0 where there is none.
+// Summary of one kind of latency; all values are 0 if there is none.
 struct LoadgenLatencies {
   int64_t min_ns = 0, max_ns = 0, mean_ns = 0;
   std::array<int64_t, loadgen_percentiles.size()> percentile_ns{};
@@ -25,7 +25,7 @@ struct LoadgenLatencies {
 struct LoadgenVerdict {
   bool valid = false;
   bool min_duration_met = false, min_queries_met = false, latency_met = false, early_stopping_met = false;
-  std::vector<std::string> reasons;  // of an invalid result: what is wrong and what to change
+  std::vector<std::string> reasons;  // for an invalid result: what is wrong and what to change
   std::string early_stopping;        // as LoadGen's summary words it: tools read it; lines without the last end of line
 
   int64_t samples = 0;

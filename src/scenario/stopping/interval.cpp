@@ -34,7 +34,7 @@ class PrecisionTarget {
   virtual ~PrecisionTarget() = default;
   virtual void add(const Timing& timing) = 0;
   virtual double relative_half_width(const ThroughputMeter& meter) const = 0;
-  virtual double growth() const = 0;  // of the number of queries between two looks
+  virtual double growth() const = 0;  // factor of the number of queries between two looks
 };
 
 class ThroughputTarget final : public PrecisionTarget {

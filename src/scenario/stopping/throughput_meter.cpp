@@ -14,7 +14,7 @@ Estimate ThroughputMeter::throughput() const {
   if (!cost) return estimate;
   const Interval ns_per_item = cost->interval();
   estimate.low = 1e9 / ns_per_item.high;
-  if (ns_per_item.low > 0) estimate.high = 1e9 / ns_per_item.low;  // else there is no upper bound to tell
+  if (ns_per_item.low > 0) estimate.high = 1e9 / ns_per_item.low;  // else there is no upper bound
   return estimate;
 }
 

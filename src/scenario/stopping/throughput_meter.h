@@ -29,7 +29,7 @@ class ThroughputMeter {
     round_items_ = 0;
   }
 
-  int64_t count() const { return count_; }  // of queries
+  int64_t count() const { return count_; }  // number of queries
   Nanoseconds length() const { return count_ > 0 ? last_end_ - first_begin_ : 0; }
   bool whole_rounds() const { return count_ % round_ == 0; }
   int64_t round() const { return round_; }

@@ -13,7 +13,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double unasked_tolerance = 0.01;  // of a change, where nothing was asked: the interval asked by default
+constexpr double unasked_tolerance = 0.01;  // relative change, if no interval was asked for: the default interval
 
 // When so many of the stretches had passed, since the window began: they are of equally many queries, and the slow ones take longer.
 Nanoseconds time_at(const ThroughputMeter& meter, size_t stretch) {
@@ -34,7 +34,7 @@ std::string apart_words(double change) {
   return apart < 1 ? fmt::format("{} apart", percent_text(apart)) : fmt::format("one {} times the other", short_text(1 + apart, 2));
 }
 
-// Of the time an item takes: slower is more.
+// Describes the shape of the time per item: a longer time is slower.
 std::string shape_words(const ThroughputMeter& meter, const ShapeFound& found) {
   const std::string change = change_words(found.change), window = format_duration(meter.length());
   switch (found.shape) {

@@ -72,9 +72,9 @@ struct EngineRequest {
 // called it, and returns what each said, by rank. All ranks call it equally often. A rank that dies or refuses ends the others' processes.
 using RankExchange = std::function<std::vector<std::string>(const std::string& said)>;
 
-// A request, and what it is loaded with. The caller sees to: at least one batch size, each one that the Model's Batching takes; slots and
-// threads of 1 or more; a clock and a completion; options that check_options() let pass; a request that supports() took. A backend need
-// not look again, but refuses what it finds out only by loading.
+// A request and what it is loaded with. The caller ensures: at least one batch size, each one that the Model's Batching takes; slots and
+// threads of 1 or more; a clock and a completion; options that check_options() let pass; a request that supports() took. A backend need not
+// check these again, but refuses what it finds out only by loading.
 struct LoadOptions : EngineRequest {
   int slots = 1;
   std::string cache_dir;   // may be empty: cache nothing
@@ -105,13 +105,13 @@ class Backend {
   virtual std::string version() const = 0;  // versions of the engine and of the libraries that determine its speed
   virtual ModelForm form() const = 0;
   virtual std::vector<DeviceInfo> devices() const = 0;
-  // Among them may be the choice `clock`: with the word virtual the run is given a Clock that jumps from one scheduled work to the next,
+  // The choice `clock` may be among them: with the word virtual the run gets a Clock that jumps from one scheduled work to the next,
   // for a Session that is used by one thread and completes by what it schedules.
   virtual std::vector<OptionInfo> options() const = 0;
-  // The tasks that it has Sessions for, of infer, train and generate. A Point of another task is refused before anything else is asked.
+  // Returns the tasks that it has Sessions for: infer, train, generate. A Point of another task is refused before anything else is asked.
   virtual std::vector<std::string> tasks() const { return {"infer"}; }
-  // Whether outputs follow from inputs. false: its queries only take their time, so that what they answer is neither checked nor counted,
-  // and no Model is quantized for it.
+  // Returns whether outputs follow from inputs. false: its queries only take their time, so that what they answer is neither checked nor
+  // counted, and no Model is quantized for it.
   virtual bool computes() const { return true; }
   // For form() remote: returns the inputs and outputs of the Model `name` on the request's first device, as a Graph of one node that stands
   // for the Model; a batch is batch_symbol. Asks the server once and keeps the answer. Throws Error{refused} if the device does not answer

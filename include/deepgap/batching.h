@@ -33,7 +33,7 @@ Batching batching_of(const std::vector<Input>& inputs) {
   return {Batching::Kind::fixed, first.size};
 }
 
-// "has a fixed batch of 8": for a refusal of another.
+// Returns "has a fixed batch of 8", for the message that refuses another one.
 inline std::string batching_text(const Batching& batching) {
   if (batching.kind == Batching::Kind::fixed) return "has a fixed batch of " + std::to_string(batching.samples);
   return batching.kind == Batching::Kind::whole ? "has no batch dimension that all inputs share, so that it takes batch 1"

@@ -18,7 +18,7 @@ class Clock {
   // calling thread first. One thread at a time may wait (the scenario's). With a virtual clock and nothing scheduled before `t`, time
   // jumps to `t`; with t == never and nothing scheduled it throws Error{internal} ("would wait for ever").
   virtual void wait_until(Nanoseconds t) = 0;
-  // Wakes the waiter. Any thread.
+  // Wakes the waiter. May be called on any thread.
   virtual void notify() = 0;
   // Runs `work` inside the wait_until that passes `t`, on the waiting thread. Equal times run in the order they were scheduled. Any
   // thread; from another than the waiter's it is a notify() too. The null backend completes its scripted queries this way.

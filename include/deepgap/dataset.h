@@ -10,7 +10,7 @@
 
 namespace deepgap {
 
-// Not thread-safe, except sample() and label() of loaded samples. Decoding and preprocessing happen in load().
+// Only sample() and label() of loaded samples are thread-safe. Decoding and preprocessing happen in load().
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -19,7 +19,7 @@ class Dataset {
   // Throws Error{input} naming the file when one cannot be read or decoded.
   virtual void load(std::span<const uint32_t> indices) = 0;
   virtual void unload(std::span<const uint32_t> indices) = 0;
-  // The input tensors of a loaded sample, batch dimension 1, in the Graph's input order. Valid until it is unloaded.
+  // Returns the input tensors of a loaded sample, batch dimension 1, in the Graph's input order. They are valid until it is unloaded.
   virtual std::vector<TensorView> sample(uint32_t index) const = 0;
   virtual std::optional<int64_t> label(uint32_t /*index*/) const { return std::nullopt; }
   virtual std::string sample_name(uint32_t index) const { return std::to_string(index); }

@@ -14,14 +14,14 @@ class Model {
  public:
   virtual ~Model() = default;
   virtual const std::string& name() const = 0;
-  // Shapes other than the batch are bound; the batch is `batch_symbol` where the network leaves it open.
+  // Returns the Graph. Shapes other than the batch are bound; the batch is `batch_symbol` where the network leaves it open.
   virtual const Graph& graph() const = 0;
   virtual const GraphSummary& summary() const = 0;
-  // The same Graph written by us as ONNX; made on the first call and kept. Throws Error{internal} when it passes protobuf's 2 GiB.
+  // Returns the same Graph, written by us as ONNX on the first call and kept. Throws Error{internal} when it passes protobuf's 2 GiB.
   virtual std::span<const std::byte> onnx() const = 0;
-  // The path the user gave, or empty for a zoo model. For what passes protobuf's 2 GiB.
+  // Returns the path the user gave, or empty for a zoo model. Used for what passes protobuf's 2 GiB.
   virtual const std::string& file() const = 0;
-  // Multiply-accumulates of one item, beside graph().nodes; empty where they are not known. Their sum is summary().macs_per_item.
+  // Returns the multiply-accumulates of one item, beside graph().nodes; empty if not known. Their sum is summary().macs_per_item.
   virtual std::vector<int64_t> node_macs() const { return {}; }
 };
 

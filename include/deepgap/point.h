@@ -19,7 +19,7 @@ struct DeviceId {
   auto operator<=>(const DeviceId&) const = default;
 };
 
-// Whether it is a server, which is reached by a network protocol and has Models of its own.
+// Returns whether it is a server, which is reached by a network protocol and has Models of its own.
 inline bool is_remote(const DeviceId& device) {
   return device.kind == "http" || device.kind == "https" || device.kind == "grpc" || device.kind == "grpcs";
 }

@@ -21,7 +21,7 @@ constexpr std::string_view name_of(Precision precision) {
   return names[static_cast<size_t>(precision)];
 }
 
-// nullopt: no precision is called so.
+// Returns nullopt if no precision has that name.
 constexpr std::optional<Precision> precision_from(std::string_view name) {
   for (const Precision precision : all_precisions)
     if (name_of(precision) == name) return precision;

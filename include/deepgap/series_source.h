@@ -11,8 +11,8 @@ namespace deepgap {
 class SeriesSource {
  public:
   virtual ~SeriesSource() = default;
-  // Readings since the last call, by the Clock that the Session was loaded with, a Series for each thing that was read; their probe says of
-  // whom: "server". Called as Session::take_counts() is.
+  // Returns the readings since the last call, by the Clock that the Session was loaded with: a Series for each thing that was read, whose
+  // probe names its source: "server". Called as Session::take_counts() is.
   virtual std::vector<Series> take_series() = 0;
 };
 

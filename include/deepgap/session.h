@@ -46,7 +46,7 @@ struct Mark {
 
 enum class Status : uint8_t { ok, failed, cancelled };
 
-// One completion.
+// The completion of one query.
 struct Done {
   uint64_t tag = 0;  // as given to enqueue
   Status status = Status::ok;
@@ -92,14 +92,14 @@ class Session {
   // free. Never blocks. A failure is a Done with Status::failed and its Error; throws Error{device_lost} alone.
   virtual void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) = 0;
 
-  // One view per Graph output with the shapes of this run. Valid until the slot is enqueued again.
+  // Returns one view per Graph output with the shapes of this run. They are valid until the slot is enqueued again.
   virtual std::span<const TensorView> outputs(int slot) const = 0;
 
   virtual void drain() = 0;   // returns when every enqueued query was delivered
   virtual void cancel() = 0;  // gives up what has not begun (Status::cancelled), then drains
 
-  // Whether a query that failed leaves the others as they are, for example when a server answers one with an error. If so, a run may
-  // continue and report the share of failed queries. Otherwise the first failure ends the run.
+  // Returns whether a query that failed leaves the others as they are, for example when a server answers one with an error. If so, a run
+  // may continue and report the share of failed queries. Otherwise the first failure ends the run.
   virtual bool outlives_failures() const { return false; }
 
   virtual MemoryUse memory() const { return {}; }

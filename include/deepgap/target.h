@@ -49,8 +49,8 @@ class Target {
   virtual void load(std::span<const uint32_t> indices) = 0;
   virtual void unload(std::span<const uint32_t> indices) = 0;
   virtual void submit(std::span<const Query> queries) = 0;  // never blocks
-  // On: a query whose failure the Session outlives is completed as failed, with its Error, and nothing else happens; off, as at first: it
-  // ends the run, by what submit() and flush() throw from then on. False where this Target cannot do the former; then nothing changed.
+  // If on, a query whose failure the Session outlives is completed as failed, with its Error. If off, as at first, it ends the run:
+  // submit() and flush() throw from then on. Returns false if this Target cannot do the former; then nothing changed.
   virtual bool outlive_failures(bool /*on*/) { return false; }
   virtual void flush() = 0;   // no more queries are to be waited for to fill a batch
   virtual void cancel() = 0;  // gives up; every submitted query is completed or cancelled when it returns

@@ -43,14 +43,14 @@ constexpr std::string_view name_of(DataType type) {
 
 using Shape = std::vector<int64_t>;
 
-// Product of the sizes; 1 for a scalar. Sizes read from files were checked for overflow by the reader (model/checked.h).
+// Returns the product of the sizes; 1 for a scalar. The reader checked sizes from files for overflow (model/checked.h).
 inline int64_t element_count(std::span<const int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape) count *= size;
   return count;
 }
 
-// Constant bytes somebody else owns. Valid as long as their owner says.
+// A view of constant bytes that somebody else owns. It is valid as long as their owner says.
 struct TensorView {
   DataType type = DataType::f32;
   std::span<const int64_t> shape;
@@ -78,7 +78,7 @@ struct Tensor {
   }
 };
 
-// A new tensor with uninitialised, writable bytes: fill `writable(t)` before sharing it.
+// Returns a new tensor with uninitialised, writable bytes: fill `writable(t)` before sharing it.
 inline Tensor make_tensor(DataType type, Shape shape) {
   Tensor tensor{type, std::move(shape), nullptr};
   const size_t bytes = tensor.bytes();
@@ -88,7 +88,7 @@ inline Tensor make_tensor(DataType type, Shape shape) {
   return tensor;
 }
 
-// Only for the maker of a tensor, before anyone else holds it.
+// Returns the tensor's bytes. Only for the maker of a tensor, before anyone else holds it.
 template <typename T>
 std::span<T> writable(Tensor& tensor) {
   auto* data = const_cast<std::byte*>(tensor.data.get());

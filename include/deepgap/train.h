@@ -23,8 +23,8 @@ struct TrainSettings {
   double loss_scale = 0;     // 0: as the precision needs it, and adapted; 1: none
   int64_t accumulation = 1;  // parts that a query's samples are cut into; their gradients are added up before the update
   uint64_t seed = 1;         // seed for Dropout
-  // One of several processes that train the same weights, each with samples of its own: gradients are averaged over all. They find each
-  // other by LoadOptions::exchange.
+  // The place of this process among several that train the same weights, each with samples of its own: gradients are averaged over all.
+  // They find each other by LoadOptions::exchange.
   int rank = 0, ranks = 1;
 
   auto operator<=>(const TrainSettings&) const = default;

@@ -111,7 +111,7 @@ TEST_F(CompletionThreadTest, ALostDeviceFailsWhatIsInFlightAndTakesNothingMore) 
   EXPECT_TRUE(thread_->lost());
   EXPECT_THAT(error_of([&] { enqueue(queries[0], 3); }, ErrorKind::device_lost), HasSubstr("ILLEGAL_ADDRESS"));
   EXPECT_EQ(done().size(), 2u) << "it was refused, not failed";
-  fake_.mend();  // what the test made is given back: a lost context takes nothing back
+  fake_.mend();  // gives back what the test made: a lost context takes nothing back
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ std::string Cudnn::version() const {
   return fmt::format("{}.{}.{}", number / of_major, number % of_major / 100, number % 100);
 }
 
-// By name: versions 8 and 9 count results differently.
+// Checks a result by its name: versions 8 and 9 count results differently.
 void check_dnn(DnnResult result, const std::string& doing) {
   if (result == 0) return;
   const char* name = cudnn().cudnnGetErrorString(result);

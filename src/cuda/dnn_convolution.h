@@ -48,7 +48,7 @@ class DnnConvolution {
   DnnConvolution(std::shared_ptr<const DnnLibrary> library, const DnnProblem& problem);
 
   const DnnProblem& problem() const { return problem_; }
-  // Whether the library's rule comes to the size that the problem says: it pads both sides alike.
+  // Returns whether the library's rule comes to the size that the problem says: it pads both sides alike.
   bool makes_the_size() const;
 
   struct Algorithm {

@@ -27,7 +27,7 @@ void add_beside_torch(const fs::path& libraries, std::vector<fs::path>& folders)
   add_packages(real.parent_path().parent_path(), folders);
 }
 
-// Where the CUDA runtime lies that an engine has loaded into this process: its packages bring the compiler, too.
+// Adds the folders beside a CUDA runtime that an engine has loaded into this process: its packages bring the compiler, too.
 void add_beside_runtime(std::vector<fs::path>& folders) {
   for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
     void* runtime = ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD);

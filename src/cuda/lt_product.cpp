@@ -52,7 +52,7 @@ LtProduct::LtProduct(std::shared_ptr<const LtLibrary> library, const LtProblem& 
   operation_ = Owned<LtOperation, destroy_lt_operation>(made);
   set(made, lt_transpose_a, lt_transposed);
   set(made, lt_epilogue, epilogue_of(problem));
-  if (problem.has_bias) set(made, lt_bias_pointer, at(bias == 0 ? lt_alignment : bias));  // what is asked for looks at its alignment
+  if (problem.has_bias) set(made, lt_bias_pointer, at(bias == 0 ? lt_alignment : bias));  // the library looks at the pointer's alignment
   weights_ = Owned<LtLayout, destroy_lt_layout>(layout(problem.operands, problem.depth, problem.columns));
   source_ = Owned<LtLayout, destroy_lt_layout>(layout(problem.operands, problem.depth, problem.rows));
   result_ = Owned<LtLayout, destroy_lt_layout>(layout(problem.result, problem.columns, problem.rows));

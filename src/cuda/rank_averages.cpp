@@ -10,7 +10,7 @@
 namespace deepgap::cuda {
 namespace {
 
-// As text, since ranks exchange nothing else.
+// Writes the id as text, since ranks exchange nothing else.
 std::string text_of(const NcclId& id) {
   std::string text;
   for (const char byte : id.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));

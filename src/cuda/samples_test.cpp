@@ -11,7 +11,7 @@
 namespace deepgap::cuda {
 namespace {
 
-// As the kernel's text has it.
+// Does what the kernel's text does.
 template <typename Unit>
 void gather(const LaunchConfig& config, void** arguments) {
   const auto* from = reinterpret_cast<const Unit*>(*static_cast<Address*>(arguments[0]));

@@ -76,10 +76,10 @@ struct CeilingsRequest {
   int64_t memory_bytes = 0;      // memory that may be used
 };
 
-// Two to six seconds.
+// Takes two to six seconds.
 Ceilings measure_ceilings(const CeilingsRequest& request);
 
-// Whether samples agreed: the median of each arithmetic ceiling is within a fifth of the best. Otherwise something else had the CPUs.
+// Returns whether samples agreed: each arithmetic median is within a fifth of the best. Otherwise something else had the CPUs.
 bool is_undisturbed(const Ceilings& ceilings);
 
 // Footprints to measure, of all threads together: from the first-level cache up in steps of two, the last at least four times

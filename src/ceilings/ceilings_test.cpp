@@ -1,4 +1,4 @@
-// That what is measured can be: no faster than the clock allows, no slower than a program that does nothing of the kind.
+// Checks that measured values are possible: no faster than the clock allows, no slower than a program that does nothing of the kind.
 #include "ceilings/ceilings.h"
 #include "ceilings/kernels.h"
 

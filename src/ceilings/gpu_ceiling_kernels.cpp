@@ -10,8 +10,8 @@ namespace {
 constexpr int lane_sums = 16;   // independent sums of a thread: more than the latency takes
 constexpr int lane_steps = 16;  // steps of each sum in a round
 
-// What no sum becomes, though no compiler knows: a value outside the type's own, as 0.1234567 of a sum of integers, would let it leave all
-// the work out.
+// A value that no sum reaches, though no compiler knows that. A value outside the type's own, as 0.1234567 for a sum of integers, would let
+// the compiler leave all the work out.
 const char* never(std::string_view type) { return type == "float" ? "0.1234567f" : "0x5bd1e995"; }
 
 // `step` multiplies and adds to x[i] once; `macs`: of one step of one thread.
@@ -77,7 +77,7 @@ struct WarpProduct {
   int a, b, c;  // registers of each
   bool whole;   // sums are integers
   Pattern pattern;
-  int products = 1;  // that one instruction does: m8n8k4 is four of quarters of a warp
+  int products = 1;  // number that one instruction does: m8n8k4 is four of quarters of a warp
 };
 
 std::string numbered(const char* format, int first, int count) {

@@ -19,7 +19,7 @@ struct GpuComputeKernel {
   double flop_per_round = 0;  // FLOP of one block in a round; a multiply-add is two operations
 };
 
-// Those that a chip of this compute capability times ten has.
+// Returns the kernels that a chip of this compute capability times ten has.
 std::vector<GpuComputeKernel> gpu_compute_kernels(int architecture);
 // "sm_90a": with the instructions of this chip alone.
 std::string gpu_target(int architecture);

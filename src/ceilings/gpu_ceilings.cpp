@@ -24,7 +24,7 @@ constexpr int64_t most_rounds = int64_t{1} << 24;
 constexpr size_t bus_bytes = size_t{64} << 20;
 constexpr int many_launches = 500, round_trips = 50;
 
-// What is measured: queues `rounds` of work.
+// The work that is measured: it queues `rounds` of it.
 using Work = std::function<void(int64_t rounds)>;
 
 struct Rate {
@@ -133,7 +133,7 @@ void launch(const Bench& bench, cuda::Function function, const Grid& grid, Argum
 // no instruction's rate: the compiler has left the work out, or the clock is wrong.
 constexpr double most_of_fp32 = 64;
 
-// What others are held against: threads in FP32, measured first. 0: not yet.
+// Returns the reference for all others: threads in FP32, measured first. 0: not yet measured.
 double fp32_flop_per_s(const Ceilings& ceilings) { return ceilings.compute.empty() ? 0 : ceilings.compute.front().flop_per_s; }
 
 void keep_if_possible(Ceilings& ceilings, ComputeCeiling measured) {

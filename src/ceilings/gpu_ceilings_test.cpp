@@ -47,7 +47,7 @@ TEST(GpuCeilings, AreMeasuredWithTheInstructionsThatAChipHas) {
   for (const int architecture : {60, 61, 70, 75, 80, 90, 100}) EXPECT_TRUE(precisions_of(architecture, "FFMA").contains("fp32"));
 }
 
-// What a round is said to do, counted from the instruction's shape.
+// The work of a round, counted from the instruction's shape.
 TEST(GpuCeilings, CountMultiplyAndAddAsTwo) {
   std::map<std::string, double> flop;
   for (const GpuComputeKernel& kernel : gpu_compute_kernels(90)) flop[kernel.name] = kernel.flop_per_round;
@@ -72,7 +72,7 @@ TEST(GpuCeilings, EveryKernelCompilesAndKeepsToItsRegisters) {
   }
 }
 
-// As much memory as is worth playing: a quarter of what is free is written to, and the host's pages are made for it.
+// The memory of the fake device: a quarter of what is free is written to, and the host's pages are made for it.
 constexpr size_t played_bytes = size_t{512} << 20;
 
 TEST(GpuCeilings, AreMadeOfWhatTheDeviceTakes) {
@@ -103,7 +103,7 @@ TEST(GpuCeilings, AreMadeOfWhatTheDeviceTakes) {
   EXPECT_EQ(ceilings_to_json(ceilings_from_json(ceilings_to_json(ceilings))), ceilings_to_json(ceilings));
 }
 
-// Where one kernel takes no time, as when the compiler has left its work out.
+// Measures a device on which one kernel takes no time, as when the compiler has left its work out.
 Ceilings measured_where_free(const std::string& free) {
   cuda::FakeDriver fake;
   fake.total_bytes = played_bytes;
@@ -122,7 +122,7 @@ TEST(GpuCeilings, ThatCannotBeAreLeftOutAndNamed) {
   EXPECT_EQ(ceilings_from_json(ceilings_to_json(ceilings)).left_out, ceilings.left_out);
 }
 
-// As when the assembler reads once what was to be read again and again.
+// This happens when the assembler reads once what was to be read again and again.
 TEST(GpuCeilings, CachesThatWouldBeQuickerThanAMultiprocessorReadsAreLeftOut) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
   const Ceilings ceilings = measured_where_free("read_near");

@@ -115,7 +115,7 @@ class Counter {
     return counted;
   }
 
-  // As many parts as were traced, from the range `first` on; else nothing is kept.
+  // Counts as many parts as were traced, from the range `first` on; else keeps nothing.
   Counted counted_parts(const MetricGroup& group, RangeOf of, size_t first, size_t traced, const char* what,
                         const std::function<void(const RangeProfiler::Mark&)>& work) {
     Counted counted = counted_beside_known(group, of, first - known_.ranges() + traced, work);

@@ -135,7 +135,7 @@ TEST_F(CountedRunTest, NeverBelievesAZero) {
   EXPECT_TRUE(run.parts.empty());
 }
 
-// What CUPTI does with a CUDA graph: operations of threads read zero and nothing is said.
+// CUPTI does this with a CUDA graph: operations of threads read zero and no error is reported.
 TEST_F(CountedRunTest, TakesTheSumOfTheKernelsWhereTheWholeReadsZero) {
   work_.plain = [&] {
     for (const double bytes : {1.0, 10.0, 20.0, 40.0}) fake_.kernel({{read_bytes, bytes}, {near, 3 * bytes}, {products, 100 * bytes}});

@@ -126,7 +126,7 @@ class Reader {
     CsvRow header;
     while (next_row(reader_, header)) {
       const bool is_header = std::find(header.cells.begin(), header.cells.end(), "Kernel Name") != header.cells.end();
-      if (!is_header) continue;  // what the measured program printed
+      if (!is_header) continue;  // a line that the measured program printed
       const Columns columns(header.cells);
       if (columns.is_long())
         read_long(columns);

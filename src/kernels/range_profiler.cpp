@@ -146,7 +146,7 @@ class Counting {
     require(api_, api_.cuptiRangeProfilerPushRange(&push), "opening a range");
     open_ = true;
   }
-  // What is still running at a range's end is not counted, without a word.
+  // Waits first: CUPTI silently leaves out what is still running at a range's end.
   void close() {
     if (!open_) return;
     wait_for_device();

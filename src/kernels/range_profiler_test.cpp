@@ -193,7 +193,7 @@ TEST_F(RangeProfilerTest, RefusesAnOlderCupti) {
   EXPECT_THAT(refusal([&] { RangeProfiler(old, 0); }), HasSubstr("has no cuptiRangeProfilerEnable: that of CUDA 12.6"));
 }
 
-// What a chip can count needs no GPU to be asked.
+// A chip's counters can be listed without a GPU.
 class CounterTableTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -21,7 +21,7 @@ constexpr std::array<int, 6> kinds{kind_runtime, kind_driver, kind_memcpy, kind_
 constexpr uint32_t flush_forced = 1;
 constexpr int domain_driver = 1, domain_runtime = 2;
 
-// Where CUPTI's threads put full buffers. Its callbacks have no argument of ours, so this is one for the process.
+// Holds the full buffers of CUPTI's threads. Its callbacks have no argument of ours, so there is one for the process.
 struct Arrived {
   std::mutex mutex;
   std::vector<std::vector<uint8_t>> buffers;

@@ -29,7 +29,7 @@ double bound_share(const ProfileRows& rows, const std::string& name) {
   return 0;
 }
 
-// By what the least time of most of the work is made.
+// Explains the bound that makes up the least time of most of the work.
 void add_bound(const ProfileRows& rows, std::vector<Explanation>& all) {
   const double memory = bound_share(rows, "memory") + bound_share(rows, "cache"), compute = bound_share(rows, "compute");
   if (memory + compute <= 0 || !rows.all.of_roof) return;
@@ -154,7 +154,7 @@ bool add_counted_tensor_cores(const ProfileHeader& header, const LayerProfile& p
   return true;
 }
 
-// What holds the kernels that were counted, and how much more than the network needs goes through the device's memory.
+// Explains what limits the counted kernels, and how much more than the network needs goes through the device's memory.
 void add_counted(const LayerProfile& profile, const WorkTable& table, std::vector<Explanation>& all) {
   double seconds = 0, memory = 0, compute = 0;
   for (const WorkRow& part : table.parts) {

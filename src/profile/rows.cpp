@@ -97,7 +97,7 @@ void add_notes(const LayerProfile& profile, const Ceilings& ceilings, const std:
                                      ceilings.gpu ? "GPU" : "CPU", precision));
 }
 
-// What passes between host and device in a batch, at the time at which no kernel computes: only that makes the batch longer.
+// Returns the time of copies between host and device in a batch while no kernel computes: only that makes the batch longer.
 double copied_seconds(const Trace& trace) {
   std::vector<std::pair<Nanoseconds, Nanoseconds>> computing;
   for (const Kernel& kernel : trace.kernels) {

@@ -79,8 +79,8 @@ std::string levels_text(const WorkTable& table) {
          "and stores of threads ask first-level caches for: shared memory, and what is copied into it past them, is not in it.\n";
 }
 
-// What the hardware did beside what the network needs: tiles at an edge and algorithms that compute more or less, caches that hold values
-// or do not.
+// Compares what the hardware did with what the network needs: tiles at an edge and algorithms compute more or less, caches hold values or
+// do not.
 std::string graph_line(const LayerProfile& profile, const WorkRow& network) {
   const GraphWork graph = graph_work(profile);
   std::vector<std::string> parts;

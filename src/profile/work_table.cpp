@@ -27,7 +27,7 @@ void bind(WorkRow& row, const Ceilings& ceilings, const std::string& precision) 
   row.bound = memory >= compute ? "memory" : "compute";
 }
 
-// What the row moved through each level, and how much of the level's bandwidth that takes. The same operations stand over all of them.
+// Adds what the row moved through each level, and which share of the level's bandwidth that takes. All use the same operations.
 void add_levels(WorkRow& row, const Ceilings& ceilings) {
   const double dram = ceilings.memory.empty() ? 0 : ceilings.memory.back().bytes_per_s();
   const auto add = [&](const char* name, const std::optional<double>& bytes, double bandwidth) {

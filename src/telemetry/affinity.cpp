@@ -22,7 +22,7 @@
 namespace deepgap {
 namespace {
 
-// As many CPUs as the kernel may have, not glibc's 1024.
+// The number of CPUs that the kernel may have, not glibc's 1024.
 constexpr int most_cpus = 65'536;
 
 struct FreeSet {

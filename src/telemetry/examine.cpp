@@ -82,7 +82,7 @@ Advice judge_swap(const Facts& facts, const std::optional<MachineLoad>& load) {
           "free memory, then sudo swapoff -a"};
 }
 
-// What is left must hold a large batch's activations beside the page cache of the model file.
+// The rest must hold a large batch's activations beside the page cache of the model file.
 Advice judge_memory(const Facts& facts) {
   const auto total = value_of<int64_t>(facts, "memory.total_bytes"), left = value_of<int64_t>(facts, "memory.available_bytes");
   if (!total || !left || *total <= 0) return {Level::unknown, "memory", "free memory cannot be seen", ""};

@@ -15,7 +15,7 @@
 namespace deepgap {
 namespace {
 
-// By process: its name and the ticks that it has used.
+// Maps a process to its name and the ticks that it has used.
 using ProcessTicks = std::map<int, std::pair<std::string, int64_t>>;
 
 // "4711 (cc1plus) R 1 ... utime stime": proc(5) has these as fields 14 and 15. A name may hold anything, brackets too.

@@ -28,7 +28,7 @@ class Probe {
  public:
   virtual ~Probe() = default;
   virtual std::string name() const = 0;
-  // Whether it is read in slices, several times a period: for what costs a few microseconds.
+  // Returns whether it is read in slices, several times a period: for what costs a few microseconds.
   virtual bool sees_slices() const { return false; }
   // Returns why it is not available, or nullopt when it is.
   virtual std::optional<std::string> open(const TelemetrySettings& settings) = 0;
@@ -55,7 +55,7 @@ class Telemetry {
   // "probe.proc.core_share" -> CPU time that reading it takes, of one core.
   virtual Facts availability() const = 0;
   virtual Facts environment() const = 0;  // facts from all probes
-  // Whether a series "name" or "name.DOMAIN" is read.
+  // Returns whether a series "name" or "name.DOMAIN" is read.
   virtual bool reads(const std::string& name) const = 0;
   // Readings with begin <= time <= end. A series without one is left out.
   virtual std::vector<Series> series(Nanoseconds begin, Nanoseconds end) const = 0;

@@ -92,7 +92,7 @@ class SlicesProbe final : public Probe {
     return ::stat(root_.resolve(tasks_path).c_str(), &about) == 0 ? static_cast<int64_t>(about.st_nlink) : -1;
   }
 
-  // What threads waited that have ended stays in the sum, which therefore never falls.
+  // The waiting time of ended threads stays in the sum, which therefore never falls.
   void find_tasks() {
     counted_ = thread_count();
     std::map<int, TaskFile> found;

@@ -20,7 +20,7 @@
 namespace deepgap {
 namespace {
 
-// How one thread reads its probes.
+// The pace at which one thread reads its probes.
 struct Pace {
   Nanoseconds period, slow_period;
   double share_of_a_core;  // at most, for each probe; edges are read in any case

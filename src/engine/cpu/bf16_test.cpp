@@ -81,7 +81,7 @@ TEST(Bf16, AttentionAndWhatOnlyTheEvaluatorHas) {
   }
 }
 
-// What lies beyond all windows is zero, though the memory held the wide input before.
+// Everything beyond all windows is zero, though the memory held the wide input before.
 TEST(Bf16, TransposedConvolutionBeyondItsWindows) {
   GraphBuilder b;
   const ValueId x = b.node("Conv", {b.input({1, 512, 3, 6, 6}), b.weights({4, 512, 1, 1, 1})});

@@ -75,7 +75,7 @@ bool sums_fit(const IntegerLayer& layer, const Tensor& weights, int64_t margin) 
   return true;
 }
 
-// What a thread works on at a time.
+// The work of a thread at a time.
 struct IntegerDense::Piece {
   int64_t sample, group;
   int64_t first, last;  // pixels or rows of output

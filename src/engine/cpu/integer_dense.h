@@ -31,7 +31,7 @@ struct IntegerLayer {
   int64_t largest_input() const;
 };
 
-// Whether 32 bits hold every sum that these weights [outputs][depth][height][width] can lead to. Beyond, with a bit to spare for `margin`.
+// Returns whether 32 bits hold `margin` times every sum that these weights [outputs][depth][height][width] can lead to.
 bool sums_fit(const IntegerLayer& layer, const Tensor& weights, int64_t margin = 1);
 
 // Cuts a layer into parts, in the same way for packing and running.

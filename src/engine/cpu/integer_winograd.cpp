@@ -22,7 +22,7 @@ constexpr int64_t most_side = 6;
 constexpr int kernel_map_2[4][3] = {{1, 0, 0}, {1, 1, 1}, {1, -1, 1}, {0, 0, 1}};
 constexpr int kernel_map_4[6][3] = {{1, 0, 0}, {-1, -1, -1}, {-1, 1, -1}, {1, 2, 4}, {1, -2, 4}, {0, 0, 1}};
 
-// How many tiles go through a thread's scratch at a time: a multiple of what the kernel takes, as many as the cache holds.
+// Returns how many tiles go through a thread's scratch at a time: a multiple of what the kernel takes, as many as the cache holds.
 int64_t tiles_at_once(int64_t positions, int64_t depth, int64_t all) {
   const int64_t most = transformed_budget / (positions * depth * static_cast<int64_t>(sizeof(int16_t)));
   const int64_t stretch = std::clamp<int64_t>(most / integer_tile_rows * integer_tile_rows, integer_tile_rows, 8 * integer_tile_rows);

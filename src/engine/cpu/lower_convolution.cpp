@@ -56,8 +56,8 @@ std::optional<Dense> describe(Lowering& lowering, const Operation& operation, bo
   return dense;
 }
 
-// How many AMX tiles oneDNN makes of the output's pixels: of 16 rows at most, and of a number that divides the picture's height, or its
-// pixels where the height is below 32.
+// Returns how many AMX tiles oneDNN makes of the output's pixels: of 16 rows at most, and of a number that divides the image's height, or
+// its pixels if the height is below 32.
 int64_t pixel_tiles(const memory::dims& target) {
   const int64_t pixels = std::accumulate(target.begin() + 2, target.end(), int64_t{1}, std::multiplies<>());
   const int64_t height = pixels / target.back();

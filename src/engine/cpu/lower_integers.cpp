@@ -22,7 +22,7 @@ std::vector<float> by_channel(const Lowering& lowering, ValueId id, int64_t chan
   return {numbers.begin(), numbers.end()};
 }
 
-// What is fused after the sums, and the value that is added to them, if any.
+// The operations that are fused after the sums, and the value that is added to them, if any.
 struct Rest {
   IntegerEpilogue epilogue;
   ValueId residual = no_value;
@@ -95,7 +95,7 @@ std::optional<Rest> rest_of(const Lowering& lowering, const Operation& operation
   return rest;
 }
 
-// Where our kernels compute, and with what: constant int8 weights around 0.
+// Returns whether our kernels compute the operation: they need constant int8 weights around 0.
 bool is_ours(const Lowering& lowering, const Operation& operation) {
   if (multiplies_integers_exactly() || !has_integer_tiles() || operation.integers.size() < 2) return false;
   if (!operation.integers[0] || !operation.integers[1] || lowering.number_type() != memory::data_type::f32) return false;

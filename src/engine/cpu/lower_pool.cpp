@@ -58,7 +58,7 @@ bool lower_pool(Lowering& lowering, const Operation& operation) {
     if (windows.before[i] >= kernel[i] || windows.after[i] >= kernel[i]) return false;
   if (node.op == "MaxPool") return pool(lowering, operation, algorithm::pooling_max, target, windows);
   const bool count_padding = attribute_int(node, "count_include_pad", 0) != 0;
-  // What ceil_mode adds beyond the pads never counts in ONNX, and would in oneDNN.
+  // ONNX never counts what ceil_mode adds beyond the pads, and oneDNN would.
   if (count_padding && attribute_int(node, "ceil_mode", 0) != 0) return false;
   const auto kind = count_padding ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
   return pool(lowering, operation, kind, target, windows);

@@ -242,7 +242,7 @@ void Lowering::lower_parts(const Node& node) {
     wanted_f32_.push_back(false);
     return static_cast<ValueId>(graph_.values.size() - 1);
   };
-  std::vector<Node> parts, together;  // what stands between conversions is fused
+  std::vector<Node> parts, together;  // nodes between conversions are fused
   const auto close = [&] {
     if (together.size() > 1) together = {fused_node(graph_, together)};
     parts.insert(parts.end(), together.begin(), together.end());
@@ -283,7 +283,7 @@ void Lowering::lower_node(const Node& node) {
     if (id != no_value) --pending_[static_cast<size_t>(id)];
   const Operation operation = operation_of(graph_, node);
   if (lower_fast(*this, operation) && makes_what_is_read(node)) return;
-  for (ValueId id : node.outputs)  // what an attempt left
+  for (ValueId id : node.outputs)  // removes the remains of an attempt
     if (id != no_value) variants_[static_cast<size_t>(id)].clear();
   if (operation.body != nullptr && operation.is_quantized()) {
     lower_parts(node);

@@ -42,7 +42,7 @@ class Lowering {
   dnnl::memory::data_type number_type() const;
   // Returns the type in which the operator that makes `id` keeps its elements.
   dnnl::memory::data_type stored_type(ValueId id) const;
-  // Whether convolutions or pools of integers read it.
+  // Returns whether convolutions or pools of integers read it.
   bool feeds_windows(ValueId id) const;
 
   // The layout the value was made in; reading it so costs nothing.

@@ -16,7 +16,7 @@
 namespace deepgap {
 namespace {
 
-// Where a network does little arithmetic on much data (depthwise convolutions), a few samples at a time are faster than a large batch:
+// If a network does little arithmetic on much data (depthwise convolutions), a few samples at a time are faster than a large batch:
 // MobileNetV2 at batch 16 on two cores by 10 % with parts of 4. ResNets, which do 90 operations a byte, lose as much by it; and so does
 // MobileNetV2 (11) once its activations take two bytes or one instead of four.
 constexpr double memory_bound_flop_per_byte = 20;
@@ -137,7 +137,7 @@ void Network::make_lanes(NetworkSource& source, int64_t samples) {
   }
 }
 
-// By itself where it was measured to be faster: on CPUs without AVX-512, with several samples for each thread.
+// Automatic sharing is used where it was measured to be faster: on CPUs without AVX-512, with several samples for each thread.
 bool Network::shares_samples(NetworkSource& source, const Graph& graph, int64_t batch) const {
   if (options_.threads == 1 || options_.sharing == Sharing::layers) return false;
   if (options_.sharing == Sharing::automatic && (uses_avx512() || batch < 2 * options_.threads)) return false;

@@ -33,7 +33,7 @@ std::vector<std::vector<std::byte>> run(Network& network, const std::vector<Tens
     out.push_back(results.back().data());
   }
   network.run(*plan, in, out);
-  network.run(*plan, in, out);  // what the first run left must not matter
+  network.run(*plan, in, out);  // the remains of the first run must not matter
   return results;
 }
 
@@ -140,7 +140,7 @@ TEST(CpuNetwork, ConvolutionInThreeDimensions) {
   EXPECT_FLOAT_EQ(reinterpret_cast<const float*>(got[0].data())[23], 16 * (43.0F + 20 + 10 + 3));
 }
 
-// As the ONNX specification words it: every input element adds its weights to the window it stands for.
+// Follows the wording of the ONNX specification: every input element adds its weights to the window it stands for.
 std::vector<float> scatter(const Tensor& x, const Tensor& w, const Tensor& bias, const Shape& out, int64_t group, int64_t stride,
                            int64_t pad) {
   std::vector<float> y(static_cast<size_t>(element_count(out)));
@@ -439,7 +439,7 @@ TEST(CpuNetwork, DataDependentShapesAreSeen) {
   EXPECT_THAT(shape_that_depends_on_data(c.finish({found})), ::testing::HasSubstr("node "));
 }
 
-// How many boxes are kept is open, and nobody outside sees it.
+// The number of boxes that are kept is open, and nobody outside sees it.
 TEST(CpuNetwork, RunsWhatOnlyDataSizeInside) {
   GraphBuilder b;
   const ValueId boxes = b.input({1, 9, 4}, "boxes"), scores = b.input({1, 2, 9}, "scores");

@@ -127,8 +127,8 @@ struct Evaluation {
   }
 };
 
-// What the evaluator cannot do of an operator (a mode, a type) it says only when it runs: so it runs once, on zeros, while there is still
-// time to refuse the model. Zeros may be wrong contents for a node; what it says about those is no reason.
+// The evaluator reports what it cannot do of an operator (a mode, a type) only when it runs. So it runs once, on zeros, while there is
+// still time to refuse the model. Zeros may be wrong contents for a node; an error about those is not a reason to refuse.
 void require_evaluation(const Evaluation& run) {
   std::vector<std::vector<std::byte>> zeros;
   std::vector<std::byte*> at;
@@ -140,7 +140,7 @@ void require_evaluation(const Evaluation& run) {
     run(at);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::refused) return;
-    throw Error(ErrorKind::refused, fmt::format("native: {}", error.what()));  // which names node and operator
+    throw Error(ErrorKind::refused, fmt::format("native: {}", error.what()));  // the message names node and operator
   }
 }
 
@@ -163,7 +163,7 @@ bool computes_in_f32(const Node& node) {
 }
 
 void lower_fallback(Lowering& lowering, const Operation& operation) {
-  const bool has_body = operation.node->domain == "deepgap";  // which the evaluator runs
+  const bool has_body = operation.node->domain == "deepgap";  // the evaluator runs the body
   if (!has_body && (!operation.main.domain.empty() || !is_evaluated(operation.main.op)))
     throw Error(ErrorKind::refused, fmt::format("native does not run operator {}{}{} (node {})", operation.main.domain,
                                                 operation.main.domain.empty() ? "" : ".", operation.main.op, operation.name));
@@ -197,7 +197,7 @@ std::vector<std::string> fast_operators() {
 }
 
 bool runs_natively(std::string_view op, std::string_view domain) {
-  return domain.empty() && (table().contains(op) || is_evaluated(op) || op == "If" || op == "Loop");  // whose bodies the evaluator runs
+  return domain.empty() && (table().contains(op) || is_evaluated(op) || op == "If" || op == "Loop");  // the evaluator runs their bodies
 }
 
 }  // namespace deepgap

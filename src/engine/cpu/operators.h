@@ -39,7 +39,7 @@ bool lower_integer_pool(Lowering& lowering, const Operation& operation);  // Max
 
 // Chooses by the operator's name; returns false for an operator that is not in the list, too.
 bool lower_fast(Lowering& lowering, const Operation& operation);
-// Whether it reads numbers as float32 whatever the others are kept in: softmax, and what only the evaluator has.
+// Returns whether it reads numbers as float32 whatever the others are kept in: softmax, and what only the evaluator has.
 bool computes_in_f32(const Node& node);
 // Through evaluate_node. Throws Error{refused} naming operator and node.
 void lower_fallback(Lowering& lowering, const Operation& operation);
@@ -70,7 +70,7 @@ void add_scales(Lowering& lowering, const Operation& operation, int channel_mask
 bool is_exact(const Lowering& lowering, const Operation& operation, size_t channel_axis);
 // The bias of input 2 in the posts' unit.
 StepArgument read_bias(Lowering& lowering, const Operation& operation, const Posts& posts, const dnnl::memory::desc& desc);
-// Whether oneDNN's implementation is one that is made to be slow.
+// Returns whether oneDNN's implementation is one that is made to be slow.
 bool is_reference(const dnnl::primitive_desc_base& description);
 // nullopt when a post is not expressible. `rank`: of the primitive's result.
 std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation, size_t rank);

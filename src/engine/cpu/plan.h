@@ -57,7 +57,7 @@ dnnl::memory::desc plain_desc(DataType type, std::span<const int64_t> shape);
 std::optional<dnnl::memory::desc> retyped(const dnnl::memory::desc& desc, dnnl::memory::data_type type);
 // Dense with the channels (axis 1) innermost.
 dnnl::memory::desc channels_last_desc(dnnl::memory::data_type type, const dnnl::memory::dims& dims);
-// Whether the bytes of `desc` are those of the dense row-major tensor (blocks over sizes of 1 do not matter).
+// Returns whether the bytes of `desc` are those of the dense row-major tensor (blocks over sizes of 1 do not matter).
 bool is_plain(const dnnl::memory::desc& desc);
 
 }  // namespace deepgap

@@ -75,9 +75,9 @@ void append_rounding(dnnl::post_ops& posts, const Quantization& quantization, fl
   if (step != 1) posts.append_eltwise(algorithm::eltwise_linear, step, 0);
 }
 
-// Whether the result's integers end where the activation bends, so that quantizing does its work.
+// Returns whether the result's integers end where the activation bends, so that quantizing does its work.
 bool is_implied(const Activation& activation, const Quantization& result) {
-  const auto zero = static_cast<float>(result.zero_point()), half = 0.5F;  // what lies less than half a step outside rounds to the end
+  const auto zero = static_cast<float>(result.zero_point()), half = 0.5F;  // values less than half a step outside round to the end
   const float lowest = (static_cast<float>(lowest_of(result)) - zero + half) * result.scale();
   const float highest = (static_cast<float>(highest_of(result)) - zero - half) * result.scale();
   if (activation.kind == ActivationKind::relu) return lowest >= 0;

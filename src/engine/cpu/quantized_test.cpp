@@ -29,7 +29,7 @@ std::vector<Tensor> run(Network& network, const Graph& graph, const std::vector<
     out.push_back(writable<std::byte>(results.back()).data());
   }
   network.run(*plan, in, out);
-  network.run(*plan, in, out);  // what the first run left must not matter
+  network.run(*plan, in, out);  // the remains of the first run must not matter
   return results;
 }
 
@@ -52,7 +52,7 @@ void expect_same_integers(const Tensor& expected, const Tensor& got) {
 
 struct Expectations {
   double int8_share = 1;                 // share of the multiply-accumulates; below 0: not checked
-  std::vector<std::string> other_steps;  // that are no work of the integers' own: explicit conversions between
+  std::vector<std::string> other_steps;  // steps that do not compute with integers: explicit conversions between
   bool without_vnni = true;              // integers also where the CPU's products of bytes saturate: by our own kernels
 };
 

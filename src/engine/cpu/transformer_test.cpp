@@ -1,4 +1,4 @@
-// What transformers are made of, compiled for the CPU against the plain evaluator.
+// Tests the parts of transformers, compiled for the CPU, against the reference interpreter.
 #include "engine/cpu/isa.h"
 #include "engine/cpu/network.h"
 #include "engine/test_graphs.h"
@@ -32,7 +32,7 @@ std::vector<std::string> expect_agrees(const Graph& graph, const std::vector<Ten
   std::vector<float> got(static_cast<size_t>(element_count(expected[0].shape)));
   std::vector<std::byte*> out{reinterpret_cast<std::byte*>(got.data())};
   network.run(*network.plan_for(batch), in, out);
-  network.run(*network.plan_for(batch), in, out);  // what the first run left must not matter
+  network.run(*network.plan_for(batch), in, out);  // the remains of the first run must not matter
   EXPECT_GT(testing::sqnr_db(expected[0], got), min_db);
   return ops_of(network, batch);
 }
@@ -43,12 +43,12 @@ struct Sizes {
 
 enum class Mask { none, padding, full };
 
-// What a product makes lies in BF16 where numbers do.
+// A product's result lies in BF16 where numbers do.
 ValueId projected(GraphBuilder& b, const Shape& shape, const std::string& name) {
   return b.node("MatMul", {b.input(shape, name), b.weights({shape.back(), shape.back()})});
 }
 
-// Where operands lie as projections leave them: [batch, position, head, depth].
+// Builds attention whose operands lie as projections leave them: [batch, position, head, depth].
 Graph attention(GraphBuilder& b, const Sizes& s, Mask mask, bool transposed) {
   const auto order = [](const std::vector<int64_t>& axes) { return std::map<std::string, Attribute>{{"perm", axes}}; };
   ValueId q, k, v;

@@ -22,7 +22,7 @@ Windows windows_of(const Node& node, std::span<const int64_t> input, std::span<c
   for (size_t i = 0; i < rank; ++i) {
     --result.dilations[i];
     const int64_t extent = (kernel[i] - 1) * (result.dilations[i] + 1) + 1;
-    // What the last window reaches past the input, given the output's size.
+    // The length that the last window reaches past the input, given the output's size.
     const int64_t reach = (output[i + 2] - 1) * result.strides[i] + extent - input[i + 2];
     int64_t before = pads[i], after = pads[rank + i];
     if (automatic == "VALID") before = after = 0;

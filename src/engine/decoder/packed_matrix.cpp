@@ -19,7 +19,7 @@ int64_t packed_block_bytes(WeightType type) {
   return lanes * format_of(type).block_bytes;
 }
 
-// Where row `lane` of a block begins in the source; nullptr past the last row.
+// The addresses at which row `lane` of a block begins in the source; nullptr past the last row.
 using Blocks = const std::byte* const*;
 
 uint8_t at(const std::byte* from, int64_t i) { return from == nullptr ? 0 : static_cast<uint8_t>(from[i]); }
@@ -98,7 +98,7 @@ PackedMatrix pack_matrix(WeightType type, int64_t rows, int64_t columns, const s
   const WeightFormat& format = format_of(type);
   const int64_t blocks = columns / format.block, source_row = blocks * format.block_bytes, bytes = packed_block_bytes(type);
   packed.group_bytes = blocks * bytes;
-  constexpr int64_t slack = 64;  // that a vector may be read past the end
+  constexpr int64_t slack = 64;  // bytes that a vector may read past the end
   packed.data = make_tensor(DataType::u8, {packed.groups() * packed.group_bytes + slack});
   std::byte* to = reinterpret_cast<std::byte*>(writable<uint8_t>(packed.data).data());
   const int64_t groups = packed.groups();

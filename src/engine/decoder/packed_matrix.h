@@ -27,7 +27,7 @@ struct PackedMatrix {
   int64_t groups() const { return (rows + rows_a_group - 1) / rows_a_group; }
   const std::byte* group(int64_t index) const { return data.data.get() + index * group_bytes; }
   int64_t bytes() const { return groups() * group_bytes; }
-  // Whether the other factor is read as 8-bit integers.
+  // Returns whether the other factor is read as 8-bit integers.
   bool multiplies_integers() const { return type != WeightType::f32 && type != WeightType::f16 && type != WeightType::bf16; }
 };
 

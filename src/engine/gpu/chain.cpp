@@ -100,7 +100,7 @@ bool set_tiles(ChainPlan& plan, const Convolution& p) {
   return true;
 }
 
-// Where each part's weights lie, and how its products are cut.
+// Sets where each part's weights lie, and how its products are cut.
 bool set_parts(ChainPlan& plan, const Chain& chain) {
   const int size = bytes_of(chain.links.front().problem.source), group = group_bytes / size;
   size_t at = 0;
@@ -146,7 +146,7 @@ void set_shared_memory(ChainPlan& plan, const Chain& chain) {
 
 int team_registers(const ChainTile& tile) { return TeamTile{.teams = tile.teams, .blocks = tile.blocks}.team_registers(); }
 
-// What a thread that multiplies holds at once.
+// Returns the registers that a thread that multiplies holds at once.
 int wanted_registers(const Chain& chain, const ChainPlan& plan) {
   constexpr int besides = 48;
   const auto& parts = plan.parts;
@@ -221,7 +221,7 @@ struct Packing {
     put_operand(packed, (part.weights_at + offset) / operand_bytes(problem.compute), problem.compute,
                 reader.at(out, in, tap / problem.kernel_w, tap % problem.kernel_w));
   }
-  // By chunk of columns, channels, tap, column, byte.
+  // The order is chunk of columns, channels, tap, column, byte.
   void from_shared(const ChainPlan::Source& source) const {
     const int size = bytes_of(problem.source);
     size_t piece = 0;
@@ -233,7 +233,7 @@ struct Packing {
               put(piece + permuted(static_cast<size_t>(column * source.step_bytes + byte), source.step_bytes), chunk, column,
                   (step * source.step_bytes + byte) / size, tap);
   }
-  // By chunk of columns, 32 bytes of k, column, byte.
+  // The order is chunk of columns, 32 bytes of k, column, byte.
   void from_registers() const {
     const int size = bytes_of(problem.source);
     const auto steps = static_cast<int>(part.weight_bytes / static_cast<size_t>(part.columns) / 32);

@@ -101,7 +101,7 @@ std::string constants_text(const Chain& chain, const ChainPlan& plan, const std:
              plan.barriers_at);
 }
 
-// By one warpgroup: each part's scales and biases, which lie one after the other.
+// Fills, with one warpgroup, each part's scales and biases, which lie one after the other.
 std::string tables_text(const std::vector<Named>& parts) {
   std::string text = "__device__ __forceinline__ void fill_tables(float* tables, const float* scale_bias) {\n";
   int64_t from = 0;

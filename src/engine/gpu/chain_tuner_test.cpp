@@ -1,4 +1,4 @@
-// What the tuner says of chains, on a device that is played.
+// Tests the tuner's choices for chains, on a fake device.
 #include "engine/gpu/tuner.h"
 
 #include "base/temporary_folder.h"
@@ -25,7 +25,7 @@ class ChainTunerTest : public ::testing::Test {
     first.batch = second.batch = batch;
     return {.links = {{first}, {second}}, .branch = {}};
   }
-  // By a process of its own: its tuner knows what the file has.
+  // Acts as a process of its own: its tuner knows what the file has.
   template <typename Asked>
   auto with_tuner(Tuning tuning, const Asked& asked) {
     Kernels kernels(chip_, cache().path());

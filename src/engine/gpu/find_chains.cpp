@@ -52,7 +52,7 @@ std::optional<size_t> ChainFinder::next_of(size_t i) const {
   return std::nullopt;
 }
 
-// Whether anyone but `steps` wants what `i` makes.
+// Returns whether anyone but `steps` wants what `i` makes.
 bool ChainFinder::is_stored(size_t i, const std::vector<size_t>& steps) const {
   if (plan_.buffers[static_cast<size_t>(target_of(i))].kind != Buffer::Kind::arena) return true;
   const auto& readers = readers_[static_cast<size_t>(target_of(i))];
@@ -68,11 +68,11 @@ std::optional<size_t> ChainFinder::branch_of(size_t wide) const {
   return maker;
 }
 
-// Where a step's work is done: a chain that was taken stands before the step of that number.
+// Returns where a step's work is done: a chain that was taken stands before the step of that number.
 int64_t ChainFinder::begin_of(size_t i) const { return moved_.contains(i) ? moved_.at(i) - 1 : static_cast<int64_t>(i); }
 int64_t ChainFinder::end_of(size_t i) const { return moved_.contains(i) ? moved_.at(i) : static_cast<int64_t>(i); }
 
-// What all of them read comes before what others read of them.
+// Places the chain behind the makers of all that it reads, and before the other readers of what it makes.
 bool ChainFinder::set_place(FoundChain& found) const {
   int64_t first = 0, last = static_cast<int64_t>(*std::max_element(found.steps.begin(), found.steps.end()));
   for (const size_t i : found.steps) {

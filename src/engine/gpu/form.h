@@ -41,7 +41,7 @@ std::vector<int64_t> strides_of(const Shape& shape, const Form& form);  // in el
 int64_t elements_of(const Shape& shape, const Form& form);              // with padding
 size_t bytes_of(const Shape& shape, const Form& form);
 bool is_padded(const Shape& shape, const Form& form);
-// Whether the same bytes are the value in either form.
+// Returns whether the same bytes are the value in either form.
 bool same_places(const Shape& shape, const Form& a, const Form& b);
 
 }  // namespace deepgap::gpu

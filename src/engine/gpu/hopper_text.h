@@ -21,7 +21,7 @@ std::string product_text(const Convolution& problem, int columns);
 // bytes.
 std::string turned_product_text(const Convolution& problem, int columns);
 
-// Whether wgmma takes a tile of so many columns.
+// Returns whether wgmma takes a tile of so many columns.
 bool takes_columns(ComputeType compute, int columns);
 // Products across a tile's columns, each so narrow that its sums fit the registers with which a kernel begins.
 int products_of(ComputeType compute, int columns, int registers);

@@ -13,7 +13,7 @@ void fill_with_zeros(const cuda::DeviceMemory& memory) {
   cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "filling inputs");
 }
 
-// Whether kernels may write the output over the bus: each byte once, and none is read again.
+// Returns whether kernels may write the output over the bus: each byte once, and none is read again.
 bool is_written_once(const Network& network, size_t output) {
   return std::all_of(network.programs().begin(), network.programs().end(), [&](const auto& entry) {
     const GpuPlan& plan = entry.second.plan;

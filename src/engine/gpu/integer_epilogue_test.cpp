@@ -1,4 +1,4 @@
-// Which ends are done the short way, and what they saturate to.
+// Tests which ends are done the short way, and what they saturate to.
 #include "engine/gpu/integer_epilogue.h"
 
 #include <gtest/gtest.h>

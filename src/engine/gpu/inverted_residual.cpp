@@ -53,7 +53,7 @@ bool follows(const Convolution& next, const Convolution& p) {
          next.in_channels == p.out_channels && next.in_pitch == p.out_pitch;
 }
 
-// What a chain becomes under a tile.
+// The plan for a chain under a tile.
 struct Plan {
   int source_steps = 0;                                     // steps of 16 channels that the first product sums over
   int source_stride = 0, chunk_stride = 0, out_stride = 0;  // bytes between rows in shared memory
@@ -62,7 +62,7 @@ struct Plan {
   int wide_at = 0, source_at = 0, convolved_at = 0, weights_at = 0;                       // in shared memory
   size_t shared_bytes = 0;
   int region = 0, pixels = 0;
-  int registers = 0;  // that a thread wants
+  int registers = 0;  // registers that a thread wants
 };
 
 // The rows of a tile are shared by as many warps as they have rows of 16 for, the columns by the others.
@@ -111,7 +111,7 @@ size_t room_of_block(const Chip& chip, int blocks) {
   return std::min(chip.shared_bytes, (chip.shared_bytes + of_system) / static_cast<size_t>(blocks) - of_system);
 }
 
-// As many as registers and shared memory allow; 0: not even one.
+// Returns as many blocks as registers and shared memory allow; 0: not even one.
 int blocks_of(const Plan& plan, const InvertedTile& tile, const Chip& chip) {
   for (int blocks = std::min(8, 48 / tile.warps); blocks > 0; --blocks)
     if (plan.registers <= std::min(255, 65536 / (32 * tile.warps * blocks) / 8 * 8) && plan.shared_bytes <= room_of_block(chip, blocks))
@@ -201,7 +201,7 @@ int64_t row_of_channel(int64_t channel, int chunk) {
   return of_thread / 2 * 8 + q * 2 + of_thread % 2;
 }
 
-// By chunk: rows of the first weights by wide channel, of the last ones by result, and the kernel's places in float32.
+// Packs by chunk: rows of the first weights by wide channel, of the last ones by result, and the kernel's places in float32.
 std::vector<std::byte> pack(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights) {
   const InvertedTile& tile = variant.inverted;
   const Plan plan = plan_of(chain, tile);

@@ -6,7 +6,7 @@
 
 namespace deepgap::gpu {
 
-// Whether the chain is one for this family: [1x1 >] depthwise > 1x1 [+ residual], in 16-bit floats, of which only the last is stored.
+// Returns whether this family computes the chain: [1x1 >] depthwise > 1x1 [+ residual], in 16-bit floats, of which only the last is stored.
 bool is_inverted_residual(const Chain& chain);
 // The likeliest to be quickest first; none where chip or shapes do not suit.
 std::vector<ChainVariant> inverted_residual_variants(const Chain& chain, const Chip& chip);

@@ -69,11 +69,11 @@ class WeightReader {
   int64_t group_channels_;
 };
 
-// Whether a launch may begin before the one before it has ended.
+// Returns whether a launch may begin before the one before it has ended.
 bool can_overlap(const Chip& chip);
 // Products that one sum has.
 int64_t products_per_sum(const Convolution& problem);
-// Whether any output reads beyond the picture.
+// Returns whether any output reads beyond the picture.
 bool reads_outside(const Convolution& problem);
 
 }  // namespace deepgap::gpu

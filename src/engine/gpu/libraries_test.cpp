@@ -174,7 +174,7 @@ TEST_F(LibrariesTest, ACallThatFailsIsAnErrorAsALaunchIs) {
   EXPECT_EQ(fake_.closed, 0) << "variants outlive who made them";
 }
 
-// Where it starts, cuDNN's come after cuBLASLt's.
+// If cuDNN starts, its variants come after cuBLASLt's.
 TEST_F(LibrariesTest, BothOfferWhatTheyDo) {
   convolutions_.starts = 0;
   std::vector<std::string> names;

@@ -10,7 +10,7 @@ namespace deepgap::gpu {
 
 inline int64_t pixels_of(const Convolution& problem) { return problem.batch * problem.out_h * problem.out_w; }
 
-// Whether sums of float32 without scales are ended as libraries do it: an addend of the result's type, a bias, a ReLU.
+// Returns whether sums of float32 without scales are ended as libraries do it: an addend of the result's type, a bias, a ReLU.
 bool is_library_epilogue(const Convolution& problem);
 bool ends_in_relu(const Epilogue& epilogue);
 

@@ -10,7 +10,7 @@ namespace deepgap::gpu {
 namespace {
 
 constexpr int most_algorithms = 4;
-constexpr size_t most_workspace = size_t{32} << 20;  // what NVIDIA advises on Hopper
+constexpr size_t most_workspace = size_t{32} << 20;  // size that NVIDIA advises on Hopper
 
 bool is_product(const Convolution& p) {
   return p.groups == 1 && p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1 && !reads_outside(p) &&

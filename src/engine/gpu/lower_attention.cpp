@@ -27,7 +27,7 @@ std::string steps_text(char name, const std::array<int64_t, 4>& steps) {
   return result;
 }
 
-// Whether rows can be read 16 bytes at a time: their elements next to each other, everything else multiples of eight of them.
+// Returns whether rows can be read 16 bytes at a time: their elements next to each other, everything else multiples of eight of them.
 bool is_wide(const std::array<int64_t, 4>& steps, int64_t columns, size_t column_axis) {
   if (steps[column_axis] != 1 || columns % 8 != 0) return false;
   for (size_t i = 0; i < steps.size(); ++i)

@@ -20,7 +20,7 @@ struct Joined {
   size_t axis = 0;
 };
 
-// Whether each vector of the result is one of one operand; what is behind an operand's last element may be its padding.
+// Returns whether each vector of the result is one of one operand; what is behind an operand's last element may be its padding.
 bool by_vectors(const Joined& joined) {
   const Operand& out = joined.out;
   if (out.shape.empty()) return false;

@@ -38,7 +38,7 @@ struct Dense {
   double factor = 1;        // factor of the sums
 };
 
-// What integers mean: nullopt-like false where it is no product of integers that the kernels have.
+// Sets the meaning of integers; returns false if this is not a product of integers that the kernels have.
 bool set_types(Lowering& lowering, const Operation& operation, Convolution& problem) {
   if (!operation.is_quantized()) {
     const bool float8 = lowering.numbers().products_in_float8 && multiplies_in_float8(lowering.graph(), operation);

@@ -15,8 +15,8 @@
 namespace deepgap::gpu {
 namespace {
 
-// How far along the innermost axis of the result its elements lie from their places along the operand's, where both are the same elements
-// in the same order: by the text of the place, "c3" or "c3 + I(64)".
+// Returns how far along the innermost axis of the result its elements lie from their places along the operand's, if both are the same
+// elements in the same order. The text of the place shows it: "c3" or "c3 + I(64)".
 std::optional<int64_t> shift_of(const std::string& place, size_t axis) {
   const std::string name = fmt::format("c{}", axis), plus = name + " + I(";
   if (place == name) return 0;
@@ -36,7 +36,7 @@ int64_t lanes_of(const Operand& out, const Operand& in, const std::vector<std::s
   return lanes;
 }
 
-// As element_kernel, `lanes` elements a thread. The operand is the first; `before` finds what its places need.
+// Like element_kernel, with `lanes` elements a thread. The operand is the first; `before` finds what its places need.
 Launch wide_move(Lowering& lowering, const std::string& stem, const Operand& out, const std::vector<Operand>& in, const std::string& before,
                  const std::vector<std::string>& places, int64_t lanes) {
   const auto order = order_of(out.shape, out.form);
@@ -66,7 +66,7 @@ bool move(Lowering& lowering, const Operation& operation, ValueId id, const Form
           const std::vector<std::string>& places) {
   const Operand out = lowering.write(id, form);
   const std::string body = fmt::format("{}  r = {};", before, element_at(in, 0, places));
-  // What the places need must be the same for all elements of a thread.
+  // The inputs of the places must be the same for all elements of a thread.
   const bool varies = !out.shape.empty() && before.find(fmt::format("c{}", innermost(out.shape, out.form))) != std::string::npos;
   const int64_t lanes = varies ? 1 : lanes_of(out, in[0], places);
   const bool wide = lanes > 1 && elements_of(out.shape, out.form) / lanes < (int64_t{1} << 31);
@@ -202,7 +202,7 @@ std::optional<std::pair<std::vector<int64_t>, std::vector<int64_t>>> pads_of(con
   return result;
 }
 
-// What Pad writes where the input has nothing; an operand where it is one.
+// Returns what Pad writes where the input has nothing; it is an operand if the node has one.
 std::string fill_text(Lowering& lowering, const Node& node, std::vector<Operand>& operands) {
   if (NodeInputs(lowering, node).has(2)) {
     operands.push_back(lowering.native(node.inputs[2]));

@@ -9,7 +9,7 @@
 namespace deepgap::gpu {
 namespace {
 
-// What a kernel over one place reads and says; posts and quantization are added to it.
+// The inputs and the text of a kernel over one place; posts and quantization are added to it.
 struct Body {
   std::vector<Operand> in;
   std::vector<Kind> kinds;

@@ -31,7 +31,7 @@ std::string taps_open(const Pool& pool) {
   return text;
 }
 
-// How many positions a mean is over: those inside the picture, or inside the picture with its padding.
+// Returns the number of positions that a mean is over: those inside the image, or inside the image with its padding.
 std::string divisor(const Pool& pool) {
   std::string text = "1";
   for (size_t i = 0; i < pool.axes.size(); ++i) {
@@ -117,7 +117,7 @@ std::string_view larger_pair(Element element) {
   }
 }
 
-// Whether a window's positions outside the picture may be taken as the nearest one inside, which it has anyway.
+// Returns whether a window's positions outside the picture may be taken as the nearest one inside, which it has anyway.
 bool may_clamp(const WindowAxis& a) { return a.dilation == 1 && a.before < a.kernel && (a.out - 1) * a.stride - a.before < a.in; }
 
 bool takes_pairs(const Lowering& lowering, const Pool& pool, Element element) {
@@ -151,8 +151,8 @@ std::string pair_loops(const Pool& pool, const std::vector<int64_t>& strides, El
   return text;
 }
 
-// As channel_pool, of the largest: all loads at once, and two elements compared at a time. Bytes are compared as the upper halves of
-// 16 bits: those at odd places as they are, with what lies below them deciding only between equal ones, the others moved up.
+// Like channel_pool, for the largest: all loads at once, and two elements compared at a time. Bytes are compared as the upper halves of 16
+// bits: those at odd places as they are, where what lies below them decides only between equal ones, the others moved up.
 Launch pair_pool(Lowering& lowering, const std::string& stem, const Pool& pool, const Operand& in, const Operand& out) {
   const Element element = in.form.element;
   const bool bytes = byte_size(element) == 1;

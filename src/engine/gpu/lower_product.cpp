@@ -55,7 +55,7 @@ struct Product {
   float alpha = 1, beta = 1;
 };
 
-// What is added to a sum at row r and column c.
+// Returns the text of what is added to a sum at row r and column c.
 std::string addend_text(const Product& product, const std::vector<Operand>& in) {
   if (!product.c) return "0.0f";
   std::vector<std::string> places{"(r)", "(c)"};

@@ -43,7 +43,7 @@ std::vector<T> list_of(const Node& node, const char* name) {
   return values == nullptr ? std::vector<T>{} : *values;
 }
 
-// By direction; false where one is not known. An LSTM's cell state is not clipped.
+// Sets the activations of each direction; returns false if one is not known. An LSTM's cell state is not clipped.
 bool set_activations(const Node& node, RecurrentKernel& kernel) {
   const std::vector<std::string> usual = kernel.cell == Cell::lstm  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
                                          : kernel.cell == Cell::gru ? std::vector<std::string>{"Sigmoid", "Tanh"}

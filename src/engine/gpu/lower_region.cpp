@@ -106,7 +106,7 @@ class Region {
     return true;
   }
 
-  // What a row that holds nothing reads is there, and is left out later.
+  // A row that holds nothing reads something that exists; its result is left out later.
   bool gather(const Graph& body, Node& node) {
     if (!is_list(node.inputs[1]) || is_list(node.inputs[0]) || attribute_int(node, "batch_dims", 0) != 0) return false;
     const Shape &data = lowering_.shape(node.inputs[0]), &places = lowering_.shape(node.inputs[1]);

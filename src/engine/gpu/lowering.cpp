@@ -203,7 +203,7 @@ void Lowering::lower_node(const Node& node) {
   const Operation operation = operation_of(graph_, node);
   if (lower_operation(*this, operation)) return;
   if (operation.body == nullptr) refuse(operation, "as this node asks for it");
-  for (ValueId id : node.outputs)  // what an attempt left
+  for (ValueId id : node.outputs)  // removes the remains of an attempt
     if (id != no_value) variants_[static_cast<size_t>(id)].clear();
   lower_parts(node);
 }

@@ -18,7 +18,7 @@ constexpr int64_t chunk_bytes = 16;
 constexpr size_t most_variants = 16;
 constexpr int64_t widest_border = 16;  // places of the kernel, where some lie outside: bits of half a word
 
-// How many groups are taken together: until a joined one begins and ends at whole chunks and has channels enough for a tile.
+// Returns how many groups are joined: until a joined one begins and ends at whole chunks and has channels enough for a tile.
 int64_t joined(const Convolution& p) {
   if (p.groups == 1 || p.out_pitch != p.out_channels) return p.groups;
   const auto in_bytes = static_cast<int64_t>(byte_size(p.source)) * (p.in_channels / p.groups);

@@ -1,4 +1,4 @@
-// How the kernels of mma.cpp end their sums: part of their text.
+// The part of the text of mma.cpp's kernels that ends their sums.
 #include "engine/gpu/kernel_file.h"
 #include "engine/gpu/mma.h"
 

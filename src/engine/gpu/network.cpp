@@ -58,7 +58,7 @@ std::vector<int64_t> compiled_sizes(std::vector<int64_t> asked) {
   return asked;
 }
 
-// What is compiled meanwhile is a part of its own.
+// Compiling during the work counts as a part of its own.
 template <typename Work>
 void Network::part(const char* name, const Work& work) {
   const auto elsewhere = [&] { return options_.clock == nullptr ? 0 : options_.clock->now() - kernels_.compiling_ns(); };
@@ -104,7 +104,7 @@ void Network::lower(const Graph& graph) {
 
 namespace {
 
-// What brings numbers into another type or order and reads nothing else that is computed.
+// Returns whether a step brings numbers into another type or order and reads nothing else that is computed.
 bool is_preparation(const GpuPlan& plan, const Step& step, BufferId input) {
   const bool simple = step.op == "Reorder" || step.op == "QuantizeLinear" || step.op == "Cast";
   return simple && step.writes.size() == 1 && std::all_of(step.reads.begin(), step.reads.end(), [&](BufferId id) {
@@ -140,7 +140,7 @@ void Network::split_off_preparations(Program& program) const {
         plan.steps.insert(plan.steps.begin() + static_cast<std::ptrdiff_t>(*index), std::move(step));
         break;
       }
-      // What is read before the last preparation is no input of the program any more.
+      // The buffer that was read before the last preparation is not an input of the program any more.
       plan.buffers[static_cast<size_t>(input)].kind = Buffer::Kind::arena;
       plan.buffers[static_cast<size_t>(made)].kind = Buffer::Kind::input;
       plan.buffers[static_cast<size_t>(made)].external = external;

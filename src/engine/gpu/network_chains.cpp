@@ -1,4 +1,4 @@
-// Which chains of a Network's steps are kernels of their own.
+// Chooses which chains of a Network's steps become kernels of their own.
 #include "engine/gpu/network.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ void Network::settle_all(Program& program, Tuner& tuner, const Chosen& chosen, P
     else
       tuner.remember(found.chain, false);
   }
-  // Where two have steps in common, the one that saves more.
+  // Of two chains with steps in common, the one that saves more comes first.
   std::stable_sort(quicker.begin(), quicker.end(), [](const auto& a, const auto& b) { return a.second->saved_ns > b.second->saved_ns; });
   std::set<std::string> taken;
   for (auto& [found, chain] : quicker) {

@@ -105,8 +105,8 @@ bool lower_operation(Lowering& lowering, const Operation& operation) {
 std::vector<std::string> gpu_operators() {
   std::vector<std::string> names = pointwise_operators();
   for (const auto& [name, function] : table()) names.emplace_back(name);
-  // What the passes put in place of others before lowering.
-  for (const char* gone : {"BatchNormalization", "Constant", "Shape", "Size", "NonMaxSuppression"})  // which is part of a Region
+  // The passes replace these before lowering.
+  for (const char* gone : {"BatchNormalization", "Constant", "Shape", "Size", "NonMaxSuppression"})  // the last is part of a Region
     names.emplace_back(gone);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -81,7 +81,7 @@ std::string padding_text(const Operand& out) {
   return fmt::format("  if (c{} >= {}) {{\n    out[i] = 0;\n    return;\n  }}\n", axis, out.shape[axis]);
 }
 
-// What is computed of each lane, and stored together.
+// Returns the text that computes each lane and stores all together.
 std::string lanes_text(const PointwiseKernel& kernel, int64_t lanes) {
   const Operand& out = kernel.out;
   std::string text =

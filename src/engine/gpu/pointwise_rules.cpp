@@ -1,4 +1,4 @@
-// What the pointwise operators of ONNX compute, as text.
+// The text of ONNX's pointwise operators.
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
 #include "engine/passes/edit.h"
@@ -143,7 +143,7 @@ std::optional<PointwiseRule> parametric(const Node& node, Kind kind) {
   return std::nullopt;
 }
 
-// Whether a Dropout may leave numbers out: its third input is not a known "no".
+// Returns whether a Dropout may leave numbers out: its third input is not a known "no".
 bool may_train(const Lowering& lowering, const Node& node) {
   if (node.inputs.size() < 3 || node.inputs[2] == no_value) return false;
   const Tensor* training = lowering.constant(node.inputs[2]);

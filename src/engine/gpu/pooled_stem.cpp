@@ -37,7 +37,7 @@ struct PooledStemPlan {
 
 int shift_of(const Convolution& problem) { return static_cast<int>(problem.pad_left % 2); }
 
-// As many as the registers hold beside the sums, and no more than that many equal batches need.
+// Returns as many as the registers hold beside the sums, and no more than that many equal batches need.
 int row_batch_of(const Convolution& problem, const PooledStemPlan& plan) {
   constexpr int besides = 40;
   const int left = plan.registers() - plan.columns / 2 * 5 - besides, of_row = 2 * 4 * plan.run_steps;
@@ -83,8 +83,8 @@ std::string text_of(const Convolution& problem, const PooledStemPlan& plan) {
   return text + product_text(problem, plan.columns) + tile_epilogue_text() + kernel_file("stem_source") + kernel_file("pooled_stem");
 }
 
-// By step of 32 bytes (row of the kernel, part of its run), column, byte. A thread's two words of a step are neighbours in the run, and
-// so are its steps.
+// Packs by step of 32 bytes (row of the kernel, part of its run), column, byte. A thread's two words of a step are neighbours in the run,
+// and so are its steps.
 std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
   const WeightReader reader(problem, weights);
   const PooledStemPlan plan = plan_of(problem, {variant.tile[0], variant.tile[1], variant.tile[2]});

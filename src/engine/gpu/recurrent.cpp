@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t most_threads = 512, most_slices = 4, most_sequences = 4, shared_limit = 48 << 10;
 
-// How a block is divided.
+// The division of a block's work.
 struct Division {
   int64_t blocks = 1;     // blocks of `lanes` places of the state
   int64_t units = 32;     // threads side by side
@@ -70,8 +70,8 @@ constexpr const char* frame_text = R"(
     float (*next)[STATE] = state[(step + 1) & 1];
 )";
 
-// What is ended for each unit of each sequence: `time` is the step's place in it, x(gate) the products with the input and their bias,
-// r(gate) those with the state and theirs.
+// Ends each unit of each sequence: `time` is the step's place in it, x(gate) the products with the input and their bias, r(gate) those with
+// the state and theirs.
 constexpr const char* each_text = R"(
 #pragma unroll 1
     for (int e = threadIdx.x; e < SEQUENCES * HIDDEN; e += THREADS) {

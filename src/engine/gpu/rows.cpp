@@ -8,7 +8,7 @@
 namespace deepgap::gpu {
 namespace {
 
-// What a block keeps in registers; of a longer row v[j] is read where it is asked for, and written where it is set.
+// The numbers that a block keeps in registers; in a longer row v[j] is read where it is asked for, and written where it is set.
 constexpr int64_t longest_kept = 16384;
 // Axes in the order of memory, so that neighbours in a row are neighbours in memory as far as possible.
 std::vector<size_t> in_order(const Operand& in, std::vector<size_t> axes) {
@@ -46,11 +46,11 @@ std::string text_in_memory(const RowKernel& kernel, const std::string& read, con
       read, place, store_text(kernel.out, Kind::number, "x"), loops);
 }
 
-// What of a row kernel follows from its shape.
+// The properties of a row kernel that follow from its shape.
 struct Rows {
   std::vector<size_t> kept, reduced;  // axes; those along a row in the order of memory
   int64_t count = 1;                  // numbers of a row
-  int threads = 32;                   // that have one row
+  int threads = 32;                   // threads that share one row
 };
 
 std::string text_of(const RowKernel& kernel, const std::string& entry, const Rows& r) {

@@ -62,7 +62,7 @@ std::string text_of(const Convolution& problem, const StemPlan& plan) {
   return text + product_text(problem, plan.columns) + tile_epilogue_text() + kernel_file("stem_source") + kernel_file("stem");
 }
 
-// By step of 32 bytes (row of the kernel, part of its run), column, byte.
+// Packs by step of 32 bytes (row of the kernel, part of its run), column, byte.
 std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
   const WeightReader reader(problem, weights);
   const StemPlan plan = plan_of(problem, variant.tile[0], variant.tile[1], variant.tile[2]);

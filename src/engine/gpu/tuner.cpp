@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t quick_candidates = 8;
 constexpr int rounds = 3;                  // the quickest of them counts: what disturbs a kernel makes it slower
-constexpr long long round_ns = 1'000'000;  // what one round should take
+constexpr long long round_ns = 1'000'000;  // time that one round should take
 constexpr int most_launches = 50;
 
 size_t bytes_of(int64_t pixels, int64_t pitch, Element element) { return static_cast<size_t>(pixels * pitch) * byte_size(element); }
@@ -27,7 +27,7 @@ struct Bench {
   cuda::Stream stream;
   cuda::Event begin, end;
 
-  // By role.
+  // Fills the buffers, which are ordered by role.
   explicit Bench(const std::vector<size_t>& bytes) {
     for (const size_t each : bytes) fill(buffers.emplace_back(each));
   }
@@ -155,7 +155,7 @@ std::vector<ConvolutionVariant> Tuner::known_winners(const Convolution& problem,
   return winners;
 }
 
-// What won elsewhere is a better guess than the rule's, the likelier the more alike: in the other 16 bits, then at the nearest batch.
+// The fastest elsewhere is a better guess than the rule's, the likelier the more alike: in the other 16 bits, then at the nearest batch.
 void Tuner::put_guesses_first(std::vector<ConvolutionVariant>& variants, const Convolution& problem) const {
   const Convolution other = in_other_16_bits(problem);
   const auto at_nearest_batch = [&](const Convolution& like) {
@@ -289,7 +289,7 @@ std::vector<ConvolutionVariant> Tuner::choose(const std::vector<Convolution>& pr
       for (const Launch& launch : variant.launches) launches.push_back(&launch);
   }
   kernels_.prepare(launches, threads_);
-  // By name: texts hold numbers, such as scales, that problems of one key do not share.
+  // Choices are kept by name: texts hold numbers, such as scales, that problems of one key do not share.
   std::map<std::string, Chosen> chosen;
   std::vector<ConvolutionVariant> result;
   for (const Convolution& problem : problems) {

@@ -1,5 +1,5 @@
-// What the tuner chooses with a library among the candidates, on a device and with a library that are played: who is quick is what a test
-// says.
+// Tests what the tuner chooses with a library among the candidates. Device and library are fakes, and each test decides which candidate is
+// fast.
 #include "engine/gpu/tuner.h"
 
 #include "base/temporary_folder.h"
@@ -110,7 +110,7 @@ TEST_F(TunerTest, AnotherVersionIsMeasuredAgain) {
   EXPECT_EQ(launches(), before);
 }
 
-// What is known of our own kernels, such as what is brought along, is not measured again for the library's sake.
+// Known results of our own kernels, such as bundled ones, are not measured again for the library's sake.
 TEST_F(TunerTest, AWinnerOfOursThatIsKnownIsTakenAndNoLibraryOpened) {
   const std::string own = chosen(Tuning::quick, false);
   const int before = launches();

@@ -23,7 +23,7 @@ bool is_matrix(const Convolution& problem) {
 // The last place that a convolution's first tap reads, from the picture's end.
 int64_t upper_corner(int64_t out, int64_t stride, int64_t pad, int64_t in) { return (out - 1) * stride - pad - in + 1; }
 
-// What the copy engine's form for convolutions can describe.
+// Returns whether TMA's form for convolutions can describe the problem.
 bool fits_copy_engine(const Convolution& problem) {
   const auto is_corner = [](int64_t corner) { return corner >= -128 && corner <= 127; };
   return problem.stride_h <= 8 && problem.stride_w <= 8 && (problem.kernel_h - 1) * problem.dilation_h <= 255 &&
@@ -42,7 +42,7 @@ bool is_done_by_family(const Convolution& problem, const Chip& chip) {
   return is_matrix(problem) || fits_copy_engine(problem);
 }
 
-// By output tile, step (tap, channels), column, byte: every copy is one piece, permuted as it will lie in shared memory.
+// Packs by output tile, step (tap, channels), column, byte: every copy is one piece, permuted as it will lie in shared memory.
 std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
   const WeightReader reader(problem, weights);
   const WgmmaPlan plan = plan_of(problem, tile_of(variant));
@@ -168,7 +168,7 @@ void sort(std::vector<Candidate>& candidates) {
 // Returns those of overlapping_tiles that may be the fastest, the best first.
 std::vector<Candidate> overlapping_candidates(const Convolution& problem, const Chip& chip, double cycles_of_best) {
   constexpr size_t most = 8;
-  constexpr double hope = 1.15;  // what the estimate may be wrong by
+  constexpr double hope = 1.15;  // factor by which the estimate may be wrong
   std::vector<Candidate> all;
   for (const auto& [cycles, tile] : overlapping_tiles(problem, chip))
     if (cycles < hope * cycles_of_best) all.push_back({cycles, tile});

@@ -1,4 +1,4 @@
-// Which tiles fit problem and chip.
+// Finds the tiles that fit problem and chip.
 #include "base/rounding.h"
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
@@ -11,7 +11,7 @@
 namespace deepgap::gpu {
 namespace {
 
-// As few bytes of k as possible beyond what there is, in as wide steps as possible.
+// Chooses as few bytes of k as possible beyond what there is, in as wide steps as possible.
 int step_bytes_of(const Convolution& problem) {
   const int64_t bytes = problem.in_pitch * static_cast<int64_t>(byte_size(problem.source));
   int best = 128;
@@ -72,7 +72,7 @@ std::vector<int> columns_of(const Convolution& problem) {
   return fitting;
 }
 
-// Whether two teams that take turns, in a block that has its multiprocessor alone, have the registers.
+// Returns whether two teams that take turns, in a block that has its multiprocessor alone, have the registers.
 bool fits_registers(const Convolution& problem, const WgmmaTile& tile) {
   const int sums = tile.row_blocks * tile.columns / 2, scales = operand_bytes(problem.compute) == 1 ? 16 : 0;
   const int ending = problem.epilogue.has_residual() ? (tile.resident ? 56 : 48) : 40;

@@ -26,7 +26,7 @@ WindowTile window_tile_of(const ConvolutionVariant& variant) {
   return {{.teams = n[0], .row_blocks = n[1], .columns = n[2], .step_bytes = n[6], .blocks = n[7]}, n[3], n[4], n[5]};
 }
 
-// By output tile, channels, tap, column, byte.
+// Packs by output tile, channels, tap, column, byte.
 std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
   const WeightReader reader(problem, weights);
   const WindowPlan plan = plan_of(problem, window_tile_of(variant));
@@ -75,7 +75,7 @@ double estimate(const Convolution& problem, const WindowTile& tile, const Chip& 
   return cycles_of(problem, work, chip);
 }
 
-// As deep as shared memory allows; false: it does not.
+// Makes the stages as deep as shared memory allows; returns false if it does not.
 bool give_stages(const Convolution& problem, WindowTile& tile, bool resident, const Chip& chip) {
   constexpr size_t of_system = 1 << 10;
   const size_t room = std::min(chip.shared_bytes, (chip.shared_bytes + of_system) / static_cast<size_t>(tile.blocks) - of_system);

@@ -12,9 +12,9 @@ namespace deepgap {
 bool is_dense_main(const Node& node);  // Conv, ConvTranspose, Gemm, MatMul
 // A Conv whose channels are each computed from one channel alone, its weights constant.
 bool is_depthwise(const Graph& graph, const Node& node);
-// Whether this Add or Mul of `value` with something else can follow a dense main operator.
+// Returns whether this Add or Mul of `value` with something else can follow a dense main operator.
 bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, ValueId value);
-// Whether `operand` is one number, or one per channel of `value`, which `main` makes: along axis 1, the last for Gemm and MatMul.
+// Returns whether `operand` is one number, or one per channel of `value`, which `main` makes: along axis 1, the last for Gemm and MatMul.
 bool is_channel_constant(const Graph& graph, const Node& main, ValueId operand, ValueId value);
 std::vector<Node> nodes_at(const Graph& graph, const std::vector<size_t>& indices);
 

@@ -101,7 +101,7 @@ struct Finder {
       const ValueId value = graph.nodes[chain.nodes.back()].outputs[0];
       if (next.inputs[0] == value && ends_chain(index)) {
         if (dense && residual == none && follow_rounded_sum(chain, index)) return;
-        if (numbers) return;  // what lies in memory before the sum is larger than the result: quantized in a step of its own
+        if (numbers) return;  // the sum's input in memory is larger than the result: it is quantized in a step of its own
         chain.nodes.push_back(index);
         if (residual != none) chain.dequantizers.push_back(residual);
         return;

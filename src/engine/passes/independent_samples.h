@@ -11,8 +11,8 @@ bool samples_are_independent(const Graph& bound, int64_t batch);
 
 // `unbound` at that batch size, with constants folded and nothing joined yet: what is asked about above.
 Graph folded_graph(const Graph& unbound, int64_t batch);
-// Whether parts of `part` samples may take the place of a batch. Asked at both sizes, since one alone may be that of another axis too.
-// `bound` is folded_graph(unbound, batch).
+// Returns whether parts of `part` samples may take the place of a batch. Asked at both sizes, since one alone may be that of another axis
+// too. `bound` is folded_graph(unbound, batch).
 bool runs_in_parts(const Graph& unbound, const Graph& bound, int64_t batch, int64_t part);
 
 }  // namespace deepgap

@@ -50,7 +50,7 @@ class Finder {
       if (const Node* product = passes && steps > 0 ? product_before(input, steps - 1) : nullptr) return product;
     return nullptr;
   }
-  // What a node that only scales or moves numbers reads; nullopt for others.
+  // Returns the input of a node that only scales or moves numbers; nullopt for others.
   std::optional<ValueId> passed(const Node& node) const {
     if (is_onnx_op(node, "Reshape") || is_onnx_op(node, "Transpose")) return node.inputs[0];
     if (!is_onnx_op(node, "Mul") && !is_onnx_op(node, "Div")) return std::nullopt;

@@ -46,7 +46,7 @@ std::vector<std::vector<size_t>> connected(const Graph& graph) {
   return lists;
 }
 
-// Whether something outside of the list stands between two of its nodes: then they cannot be one.
+// Returns whether something outside of the list stands between two of its nodes: then they cannot be one.
 bool is_interrupted(const Graph& graph, const std::vector<size_t>& list) {
   const std::set<size_t> inside(list.begin(), list.end());
   std::set<ValueId> from_inside, passed_on;

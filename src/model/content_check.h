@@ -1,4 +1,4 @@
-// What the numbers in a file must be besides well formed: said once, when it is opened, instead of differently by every engine.
+// Checks the numbers in a well-formed file once, when it is opened, instead of differently in every engine.
 #pragma once
 
 #include <deepgap/graph.h>

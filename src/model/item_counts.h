@@ -1,4 +1,4 @@
-// What each node of a Graph costs for one item.
+// Counts what each node of a Graph costs for one item.
 #pragma once
 
 #include "model/graph_tools.h"
@@ -8,7 +8,7 @@
 
 namespace deepgap {
 
-// Beside the nodes; nullopt where sizes other than the batch are open.
+// The counts stand beside the nodes; nullopt where sizes other than the batch are open.
 std::optional<std::vector<NodeCount>> item_counts(const Graph& graph);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// What an engine that fuses would launch for a network, kernel by kernel, counted from its Graph: for foretelling times where nothing ran.
+// Counts from a Graph what an engine that fuses would launch, kernel by kernel, so that times can be predicted where nothing ran.
 #pragma once
 
 #include "model/graph_tools.h"
@@ -12,7 +12,7 @@
 namespace deepgap {
 
 struct KernelWork {
-  // What its arithmetic is; a depthwise convolution has too little to count as one.
+  // The kind of its arithmetic; a depthwise convolution has too little to count as one.
   enum class Kind { convolution, product, other };
   Kind kind = Kind::other;
   std::string name;  // name of its first node
@@ -29,7 +29,7 @@ struct NetworkWork {
   int64_t live_activations = 0;  // most elements that are needed at one time, in the Graph's order
 };
 
-// What the arithmetic of a node is that has so many multiply-accumulates.
+// Returns the kind of arithmetic of a node that has so many multiply-accumulates.
 KernelWork::Kind arithmetic_kind(const Graph& bound, const Node& node, const NodeCount& count);
 
 // Throws Error{usage} with what to do where a size other than the batch is open.

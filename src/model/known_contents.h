@@ -1,4 +1,4 @@
-// What shape inference knows of the numbers in a network.
+// The numbers in a network that shape inference knows.
 #pragma once
 
 #include <deepgap/graph.h>

@@ -1,4 +1,4 @@
-// What the layers of an engine do, each of which may stand for several nodes of the Graph: for comparing their times with what the machine
+// The work of an engine's layers, each of which may stand for several nodes of the Graph: for comparing their times with what the machine
 // could do.
 #pragma once
 

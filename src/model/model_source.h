@@ -1,5 +1,5 @@
-// From what a user names ("resnet50", "x.onnx") to a Model: the one way in for workers and commands. Only in a child process that may
-// use memory: the parent inspects no model.
+// Opens the Model that a user names ("resnet50", "x.onnx"): the one way in for workers and commands. It runs only in a child process that
+// may use memory: the parent inspects no model.
 #pragma once
 
 #include "model/kernel_work.h"
@@ -43,21 +43,21 @@ bool is_model_file(const std::string& name);
 // bundle).
 std::string default_data_dir();
 
-// As above, without weights where they are costly to make: enough for counts, shapes and operators. content_hash is of structure only.
+// Summarizes as above, but skips weights that are costly to make: enough for counts, shapes and operators. content_hash covers structure.
 GraphSummary summarize_model(const ModelRequest& request);
-// With the inputs that decide what is computed.
+// A summary with the inputs that decide what is computed.
 struct ModelOutline {
   GraphSummary summary;
   std::vector<SteeringInput> steering;
   std::string open_sizes;               // what require_sizes() throws of it; empty: nothing
   std::shared_ptr<const Graph> shapes;  // the file's Graph without the contents of weights; nullptr: the network takes any batch
 };
-// What contradicts itself in the network with this batch; "" where nothing does. A file may leave the batch open and have one written into
-// its nodes, such as a Reshape to [1,-1].
+// Returns what contradicts itself in the network with this batch, or "". A file may leave the batch open and have one written into its
+// nodes, such as a Reshape to [1,-1].
 std::string why_not_batch(const ModelOutline& outline, int64_t batch);
 ModelOutline outline_model(const ModelRequest& request);
 ModelOutline outline_of(const Model& model);
-// Likewise, kernel by kernel. Throws Error{usage} where sizes other than the batch are open.
+// Counts the same kernel by kernel. Throws Error{usage} where sizes other than the batch are open.
 NetworkWork network_work_of(const ModelRequest& request);
 // Counts a step of training, in the network's training form. Throws like network_work_of().
 StepWork step_work_of(ModelRequest request, const TrainSettings& settings);

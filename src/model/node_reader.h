@@ -1,4 +1,4 @@
-// What a translation of a Graph to an engine's own calls reads of a node: attributes, constant inputs, shapes, types.
+// Reads a node for a translation of a Graph to an engine's own calls: attributes, constant inputs, shapes, types.
 #pragma once
 
 #include <deepgap/graph.h>

@@ -1,4 +1,4 @@
-// What an ONNX file says beside its Graph: metadata_props, which its maker says of it, and the versions of domains other than ONNX's own,
+// Reads what an ONNX file holds beside its Graph: metadata_props, which its maker wrote, and the versions of domains other than ONNX's own,
 // whose operators are engines' own matter.
 #pragma once
 

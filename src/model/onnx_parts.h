@@ -16,7 +16,7 @@
 
 namespace deepgap {
 
-// What one file's graphs share: the limits, how much of them is used, and the files beside it.
+// The state that one file's graphs share: the limits, how much of them is used, and the files beside it.
 struct ReadState {
   OnnxLimits limits;
   ExternalData external;

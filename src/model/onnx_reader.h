@@ -27,7 +27,7 @@ Graph read_onnx(const std::string& path, const OnnxLimits& limits = {});
 Graph parse_onnx(std::span<const std::byte> bytes, const std::string& name, const std::string& folder, const OnnxLimits& limits = {});
 // One TensorProto (a .pb of the ONNX test layout).
 Tensor read_tensor_proto(const std::string& path);
-// And its name, which may be empty.
+// Reads the same with its name, which may be empty.
 std::pair<std::string, Tensor> read_named_tensor_proto(const std::string& path);
 
 }  // namespace deepgap

@@ -1,6 +1,6 @@
-// How many inputs and outputs ONNX's own operators have, from one opset to the next, and those of com.microsoft, and which of them may be
-// left out. The reader checks every node once, subgraphs included; later code and engines may then index what the operator needs. Operators
-// of other domains are their engines' own.
+// The number of inputs and outputs of ONNX's own operators, from one opset to the next, and those of com.microsoft, and which of them may
+// be left out. The reader checks every node once, subgraphs included; later code and engines may then index what the operator needs.
+// Operators of other domains are their engines' own.
 #pragma once
 
 #include <deepgap/graph.h>
@@ -23,7 +23,7 @@ std::optional<OperatorArity> arity_of(std::string_view op, int opset);
 // accepted: the reader gives a name to those that are always made.
 void check_arity(const Node& node, int opset);
 
-// Whether the operator makes this output whenever it runs; a node's first output counts as such.
+// Returns whether the operator makes this output whenever it runs; a node's first output counts as such.
 bool always_made(const Node& node, size_t output, int opset);
 
 // Takes away the outputs that nothing reads of operators which engines may not make them of: the mask of Dropout, the indices of MaxPool,

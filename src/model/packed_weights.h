@@ -14,7 +14,7 @@ namespace deepgap {
 
 // Returns the type that an ONNX element type widens to: int8, uint8 or float32. nullopt: Tensor has the type, or it has no numbers.
 std::optional<DataType> widened_type_of(int64_t onnx_type);
-// How many bytes `elements` take in the file.
+// Returns how many bytes `elements` take in the file.
 int64_t packed_bytes(int64_t onnx_type, int64_t elements);
 
 struct PackedContent {
@@ -23,9 +23,9 @@ struct PackedContent {
 };
 // REQUIRES: as many bytes as packed_bytes says.
 Tensor unpack(PackedContent content, Shape shape);
-// What a constant was in its file: nullptr where it has its own type there. Copies of a tensor share it.
+// Returns a constant's content as its file has it; nullptr where it has its own type there. Copies of a tensor share it.
 const PackedContent* packed_content(const Tensor& tensor);
-// How many bytes a constant takes in its file.
+// Returns how many bytes a constant takes in its file.
 size_t stored_bytes(const Tensor& tensor);
 
 // The value of the type that is nearest, ties to even; beyond the ends it is the end.

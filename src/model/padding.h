@@ -1,4 +1,4 @@
-// What Pad puts around an axis when it repeats the tensor's own elements; shared by the evaluator and by engines that lack a mode.
+// The elements that Pad repeats around an axis; shared by the evaluator and by engines that lack a mode.
 #pragma once
 
 #include <cstdint>

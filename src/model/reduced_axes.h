@@ -8,8 +8,8 @@
 
 namespace deepgap {
 
-// From 0, of an input of `rank`: the attribute or the input `axes`; none named are all of them, or none with noop_with_empty_axes. `Call`
-// is how the evaluator or an engine reads a node: ints_or_input(), int_of() and axis().
+// Returns the axes, counted from 0, of an input of `rank`: those in the attribute or the input `axes`; if none are named, all of them, or
+// none with noop_with_empty_axes. `Call` is how the evaluator or an engine reads a node: ints_or_input(), int_of() and axis().
 template <typename Call>
 std::vector<int64_t> reduced_axes(const Call& call, size_t rank) {
   std::vector<int64_t> axes = call.ints_or_input("axes", 1, {});

@@ -1,4 +1,4 @@
-// What a Slice takes of one axis: for shape inference, the evaluator and engines alike.
+// The range that a Slice takes of one axis: for shape inference, the evaluator and engines alike.
 #pragma once
 
 #include <cstdint>

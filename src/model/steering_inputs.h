@@ -23,7 +23,7 @@ std::vector<SteeringInput> steering_inputs(const Graph& graph);
 // Numbers of inputs, by their names; one number stands for all of an input.
 using InputNumbers = std::map<std::string, std::vector<double>>;
 
-// What the graph gives, and `given`, which goes before it.
+// Returns the graph's numbers together with `given`, which takes precedence.
 InputNumbers with_given(const std::vector<SteeringInput>& steering, const InputNumbers& given);
 // Throws Error{usage} naming the first input that only who asks can say, and that is not among `given`, or whose given numbers contradict
 // the file. Where samples come out of files nothing is asked for.

@@ -33,7 +33,7 @@ TrainWork train_work(const Graph& graph, const TrainSettings& settings);
 
 // Per value: whether it depends on what training changes.
 std::vector<bool> leading_to_weights(const Graph& graph);
-// How often a node's forward work is done again on the way back.
+// Returns how often a node's forward work is done again on the way back.
 int64_t times_back(const Node& node, const NodeCount& count, const std::vector<bool>& leads);
 
 }  // namespace deepgap

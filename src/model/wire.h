@@ -56,7 +56,7 @@ class WireReader {
   std::span<const std::byte> content_;  // content of the other types
 };
 
-// Whether `text` is UTF-8 without control characters: what may stand in a one-line message and in JSON.
+// Returns whether `text` is UTF-8 without control characters: what may stand in a one-line message and in JSON.
 bool is_printable_utf8(std::string_view text);
 
 // Appends fields to `out` in the order of the calls.

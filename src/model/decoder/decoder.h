@@ -30,7 +30,7 @@ struct DecoderShape {
   double norm_epsilon = 1e-5, rope_base = 10000;
 };
 
-// What an architecture has, beside its sizes.
+// The features of an architecture, beside its sizes.
 struct DecoderStyle {
   const char* architecture = nullptr;
   bool layer_norm = false;      // mean and deviation, with a bias; else RMSNorm
@@ -77,7 +77,7 @@ struct DecoderModel {
   DecoderShape shape;
   std::map<std::string, DecoderWeight> weights;
   TokenizerData tokenizer;
-  // To what an engine converts the matrices of seeded networks; f32: as they are.
+  // The type to which an engine converts the matrices of seeded networks; f32: as they are.
   WeightType stored_as = WeightType::f32;
 
   const DecoderWeight& weight(const std::string& name) const;  // throws Error{internal}

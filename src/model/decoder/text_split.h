@@ -8,7 +8,7 @@
 
 namespace deepgap {
 
-// By the names that GGUF files give them ("tokenizer.ggml.pre").
+// Splits are known by the names that GGUF files give them ("tokenizer.ggml.pre").
 bool knows_text_split(const std::string& name);
 std::vector<std::string> text_split_names();
 // Their concatenation is the text. Throws Error{refused} for an unknown name.

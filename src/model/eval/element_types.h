@@ -1,4 +1,4 @@
-// From the type that a Tensor says it has to the C++ type of its elements, and from any of these to any other.
+// Converts from a Tensor's type to the C++ type of its elements, and from any of these to any other.
 #pragma once
 
 #include "model/eval/half.h"
@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// What f returns, called with a value of the C++ type that stands for the integer `type`; of another type what `otherwise` does.
+// Calls f with a value of the C++ type that stands for the integer `type`, or `otherwise` for other types, and returns the result.
 template <typename F, typename Otherwise>
 auto of_integer(DataType type, F f, Otherwise otherwise) -> decltype(f(int8_t{})) {
   switch (type) {
@@ -56,7 +56,7 @@ void with_type(DataType type, F f) {
   }
 }
 
-// What f returns, called as above for the types of a kind; others are refused. 16-bit floats come as float32 (widened.h).
+// Calls f as above for the types of a kind; others are refused. 16-bit floats come as float32 (widened.h).
 template <typename F>
 auto with_float(const Call& call, DataType type, F f) {
   switch (type) {
@@ -104,7 +104,7 @@ To convert(From value) {
 // Each element converted; `x` itself where it has that type.
 Tensor converted(const Tensor& x, DataType type);
 
-// What is added, subtracted and multiplied: whole numbers as unsigned ones, which wrap around as they do in every engine.
+// The type for sums, differences and products: whole numbers become unsigned, which wrap around as they do in every engine.
 template <typename T>
 struct WrappingOf {
   using type = T;

@@ -1,4 +1,4 @@
-// What can be computed before a network runs.
+// Computes what can be computed before a network runs.
 #pragma once
 
 #include <deepgap/graph.h>

@@ -19,7 +19,7 @@ struct Kernels {
   void (*multiply_row)(float weight, const float* x, int64_t stride, int64_t count, float* y);
 };
 
-// What this CPU can run, best first; the last is plain C++.
+// Lists the kernels that this CPU can run, best first; the last is plain C++.
 const std::vector<Kernels>& supported_kernels();
 const Kernels& current_kernels();
 // For tests: the index into supported_kernels(). Not thread-safe.

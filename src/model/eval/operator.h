@@ -1,5 +1,5 @@
-// How one operator is written and registered. Each eval_*.cpp holds a family of operators: functions from a Call to the outputs, added
-// to the table by a static registrar. Operators run on any thread; they keep nothing between calls.
+// Writing and registering an operator. Each eval_*.cpp holds a family of operators: functions from a Call to the outputs, added to the
+// table by a static registrar. Operators run on any thread; they keep nothing between calls.
 #pragma once
 
 #include <deepgap/error.h>
@@ -13,7 +13,7 @@
 
 namespace deepgap {
 
-// What an operator sees: its node and the inputs' contents. Inputs are aligned for their type.
+// The operator's view of a run: its node and the inputs' contents. Inputs are aligned for their type.
 struct Call {
   const Graph& graph;
   const Node& node;

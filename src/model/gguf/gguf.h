@@ -38,7 +38,7 @@ struct GgufFile {
   [[noreturn]] void fail(const std::string& cause) const;
 };
 
-// Whether it begins as GGUF files do.
+// Returns whether it begins as GGUF files do.
 bool is_gguf_file(const std::string& path);
 
 // Throws Error{input} "PATH: cause".

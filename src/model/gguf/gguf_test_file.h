@@ -57,7 +57,7 @@ class GgufWriter {
   std::string metadata_, infos_, data_;
 };
 
-// As a mapped file, in memory of exactly its size, so that a sanitizer sees what is read beyond it.
+// Returns a mapped file in memory of exactly its size, so that a sanitizer sees what is read beyond it.
 inline MappedFile as_file(const std::string& content) {
   auto* copy = new std::byte[content.size()];
   std::memcpy(copy, content.data(), content.size());

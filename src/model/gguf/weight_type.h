@@ -1,4 +1,4 @@
-// How the numbers of a weight matrix are stored in GGUF files: plain, or in blocks of low-bit integers that share a scale. Pure functions.
+// The formats of a weight matrix in GGUF files: plain, or in blocks of low-bit integers that share a scale. Pure functions.
 #pragma once
 
 #include <cstddef>

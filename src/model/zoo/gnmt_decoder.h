@@ -25,14 +25,14 @@ inline constexpr size_t layers = 4;
 inline constexpr float least = -1e9f;  // the logarithm of a probability of nothing
 }  // namespace gnmt
 
-// What the encoder leaves, of N sentences of S places.
+// The encoder's results for N sentences of S places.
 struct GnmtMemory {
   ValueId states = no_value;  // [N, S, hidden]
   ValueId keys = no_value;    // [N, 1, S, hidden]
   ValueId mask = no_value;    // [N, 1, S], where a place holds a word
 };
 
-// Between two steps, of N sentences with K beams each.
+// The state between two steps, for N sentences with K beams each.
 struct GnmtState {
   ValueId tokens = no_value;                   // [N * K], chosen last
   std::array<ValueId, gnmt::layers> h{}, c{};  // [N * K, hidden]

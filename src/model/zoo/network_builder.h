@@ -61,7 +61,7 @@ class NetworkBuilder {
   // Global average, flatten, Dropout of that share and a linear layer; its value is called `output`.
   ValueId classify(const std::string& layer, const Feature& x, int64_t classes, const std::string& output, double dropped = 0);
 
-  // What the layers above are made of, for those of one family. `output` names the value, left out it is "NAME.out".
+  // These make the layers above, for networks of one family. `output` names the value; by default it is "NAME.out".
   ValueId input(const std::string& name, DataType type, Dims dims);
   ValueId node(const std::string& op, const std::string& name, std::vector<ValueId> inputs,
                std::map<std::string, Attribute> attributes = {}, const std::string& output = {});

@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// What every family of pictures knows: `width` multiplies the channels (0.05 to 8), `classes` (1 to 100000), `image` is the side of the
+// The options of every image network: `width` multiplies the channels (0.05 to 8), `classes` (1 to 100000), `image` is the side of the
 // input (32 to 4096). `dropout` (0 to 0.99) is known to those that have one. Anything else is refused by name.
 struct PictureOptions {
   double width = 1.0;
@@ -20,7 +20,7 @@ struct PictureOptions {
 // `preset`: what holds where an option is left out.
 PictureOptions picture_options(const std::string& model, const ZooOptions& options, const PictureOptions& preset = {});
 
-// What networks of text know: `sequence` (1 to `longest` tokens), `width`, which multiplies the heads of attention, and `dropout`.
+// The options of text networks: `sequence` (1 to `longest` tokens), `width`, which multiplies the heads of attention, and `dropout`.
 struct TextOptions {
   double width = 1.0;
   int64_t sequence = 128;
@@ -28,7 +28,7 @@ struct TextOptions {
 };
 TextOptions text_options(const std::string& model, const ZooOptions& options, const TextOptions& preset, int64_t longest);
 
-// What decoders know: `layers`, `vocabulary`, and `type`, in which their matrices are held: f32, f16, bf16, q8_0, q4_0 or q4_1.
+// The options of decoders: `layers`, `vocabulary`, and `type`, in which their matrices are held: f32, f16, bf16, q8_0, q4_0 or q4_1.
 struct DecoderOptions {
   int64_t layers = 1;
   int64_t vocabulary = 1;

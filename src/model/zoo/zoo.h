@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// How a picture becomes the input: short side to `resize` by bicubic, centre crop, then (value - mean) / scale on 0..255 RGB, NCHW.
+// Turns an image into the input: short side to `resize` by bicubic, centre crop, then (value - mean) / scale on 0..255 RGB, NCHW.
 struct Preprocessing {
   int resize = 256;
   int crop = 224;

@@ -56,7 +56,7 @@ class Quantizer {
   // The samples whose activations judge the nodes: few are enough, since each brings thousands of values a node.
   static constexpr size_t judging_samples = 4;
   bool judges() const { return settings_.keep == "auto"; }
-  // What observing_graph() answered to one sample, for probe().
+  // Returns what observing_graph() answered to one sample, for probe().
   Activations activations(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;
   UnitProbe probe() const;
   // Nodes below min_sqnr_db stay in FP32 from now on. Returns all nodes' errors.

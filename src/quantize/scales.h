@@ -24,7 +24,7 @@ struct ActivationScale {
 // point. "s8": zero point 0. The scale is rounded down where the upper end of the levels would pass `high` by rounding alone, so that an
 // engine sees that a Clip at `high` is cutting nothing any more.
 ActivationScale activation_scale(const Range& range, const std::string& activations);
-// To levels and back, as an engine rounds: to the nearest, ties to even.
+// Converts to levels and back, as an engine rounds: to the nearest, ties to even.
 float through_levels(float value, const ActivationScale& scale);
 
 struct QuantizedWeights {

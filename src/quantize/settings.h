@@ -1,4 +1,4 @@
-// What a user asks of quantizing. Plain data; options of a Point and flags of `deepgap quantize` are both read into it.
+// The user's settings for quantizing. Plain data; options of a Point and flags of `deepgap quantize` are both read into it.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,8 @@ Graph prepare_for_quantizing(const Graph& graph);
 // Units of a prepared Graph in its order. Weights that are shared with something else are no obstacle.
 std::vector<Unit> find_units(const Graph& graph);
 
-// Those that are quantized when the nodes in `kept` (indices) stay in FP32: glue and passing units only where at least one input comes
-// out of a quantized unit, since they would win nothing alone.
+// Returns the units that are quantized when the nodes in `kept` (indices) stay in FP32: glue and passing units only where at least one
+// input comes out of a quantized unit, since they would win nothing alone.
 std::vector<Unit> units_to_quantize(const Graph& graph, const std::vector<Unit>& all, const std::vector<bool>& kept);
 
 // Axis of the output channels of a weighted unit's weights.

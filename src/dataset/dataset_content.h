@@ -1,4 +1,4 @@
-// What a dataset of files holds, as one hash: the same for a copy at another path, another one when a file is added, renamed or changed.
+// Hashes the content of a dataset's files: the same for a copy at another path, another when a file is added, renamed or changed.
 #pragma once
 
 #include <cstddef>

@@ -49,7 +49,7 @@ struct LabelledFiles {
   std::vector<std::string> paths;
   Labels labels;
 };
-// What `list` names, in its order: files below `folder`. `present` are the files that may be named; one that is not named is an error.
+// Returns the files below `folder` that `list` names, in its order. Only those in `present` may be named; a file left out is an error.
 LabelledFiles files_of_list(const LabelFile& list, const std::string& folder, const std::vector<std::string>& present);
 // Labels without names, for `samples` samples in their order.
 Labels labels_in_order(const LabelFile& list, size_t samples, const std::string& dataset);

@@ -18,8 +18,8 @@ struct Picture {
 
 bool is_picture_name(const std::string& path);  // ends in .png, .jpg, .jpeg
 
-// By the first bytes, not the name. Grey becomes RGB, alpha is dropped, 16 bits become 8. Throws Error{input} naming the file: not a
-// picture, damaged, more than 100 megapixels, or a JPEG of very many scans. `path` names the file that the bytes are of.
+// Chooses the decoder by the first bytes, not the name. Grey becomes RGB, alpha is dropped, 16 bits become 8. Throws Error{input} naming
+// the file: not a picture, damaged, more than 100 megapixels, or a JPEG of very many scans. `path` names the file that holds the bytes.
 Picture decode_picture(const std::string& path, std::span<const std::byte> bytes);
 Picture decode_picture(const std::string& path);  // reads it
 

@@ -18,7 +18,7 @@ class PictureSource {
  public:
   virtual ~PictureSource() = default;
   virtual const std::string& path(uint32_t index) const = 0;  // path of the file that holds sample `index`
-  // From that file's pixels to the sample's input: cut out, resized, cropped, scaled. `values` has as many elements as the input.
+  // Makes the sample's input from that file's pixels: cut out, resized, cropped, scaled. `values` has as many elements as the input.
   virtual void fill(uint32_t index, const Picture& decoded, std::span<float> values) const = 0;
 };
 

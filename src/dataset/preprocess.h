@@ -1,4 +1,4 @@
-// From a Picture to a network's input, as the zoo's Preprocessing says.
+// Turns a Picture into a network's input, as the zoo's Preprocessing says.
 #pragma once
 
 #include "dataset/picture.h"

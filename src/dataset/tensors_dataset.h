@@ -1,4 +1,4 @@
-// What every Dataset here shares: loaded samples as owned tensors. A kind only says how one sample is made.
+// The base of every Dataset here: it holds loaded samples as owned tensors. A kind only says how one sample is made.
 #pragma once
 
 #include "dataset/labels.h"
@@ -39,7 +39,7 @@ class TensorsDataset : public Dataset {
 // Throws Error{usage} naming the input and --shape where a size is not known.
 std::vector<Shape> sample_shapes(const std::vector<TensorInfo>& inputs);
 
-// How an input's shape is printed: [1,3,224,224].
+// Prints an input's shape: [1,3,224,224].
 std::string shape_text(std::span<const int64_t> shape);
 
 }  // namespace deepgap

@@ -15,7 +15,7 @@
 
 namespace deepgap {
 
-// How many of the best classes are looked at.
+// The number of best classes that are looked at.
 inline constexpr size_t ranked_classes = 5;
 
 // Answers against labels. One thread.

@@ -21,7 +21,7 @@ class BatchRunner {
   BatchRunner(const BatchRunner&) = delete;
   BatchRunner& operator=(const BatchRunner&) = delete;
 
-  // From handing it over to the engine's word that it is done. Throws Error{refused} where it failed.
+  // Returns the time from the hand-over until the engine says that it is done. Throws Error{refused} if it failed.
   Nanoseconds run();
   std::vector<LayerTiming> layers() { return session_->layer_timings(); }
   bool run_layers(const LayerMark& mark) { return session_->run_layers(mark); }
@@ -37,7 +37,7 @@ class BatchRunner {
   std::unique_ptr<Session> session_;  // last: its completion uses the rest
 };
 
-// How many rounds a profile is made of: `wanted`, or where that is 0 as many as fit into some seconds from `begin` on.
+// Returns how many rounds a profile is made of: `wanted`, or where that is 0 as many as fit into some seconds from `begin` on.
 bool has_enough_rounds(int done, int wanted, Nanoseconds spent);
 inline constexpr int profile_warm_up_runs = 3;
 // The mean over the quicker half of so many rounds, after the warm-up runs.

@@ -1,6 +1,6 @@
-// Which axis a mistake in a Point is of. A message may come from a scenario, a dataset or a plug-in and need not say it; so it is found by
-// trying: the axis without whose value no mistake is made, else the first without which it is another one. Of a Point with hundreds of
-// options only those are tried that the message names.
+// Finds the axis that causes a mistake in a Point. A message may come from a scenario, a dataset or a plug-in and need not say it; so it is
+// found by trying: the axis without whose value no mistake is made, else the first without which it is another one. For a Point with
+// hundreds of options only those are tried that the message names.
 #pragma once
 
 #include <deepgap/point.h>

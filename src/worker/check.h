@@ -31,7 +31,7 @@ class OutputComparison {
   bool broken_ = false;
 };
 
-// As a double, whatever its type is.
+// Returns the element as a double, whatever its type is.
 double element_of(const TensorView& view, size_t index);
 
 // A reference that was computed is none where it holds NaN: what equals it may be as wrong.
@@ -39,16 +39,16 @@ bool holds_nan(const TensorView& view);
 
 // "18.5 dB, int8 asks for 20 dB", with the decimals that show which of them is less.
 std::string below_words(double sqnr_db, Precision judged, double asked_db);
-// Which criterion a result that does not pass has failed, with its limit and value.
+// Says which criterion a result that does not pass has failed, with its limit and value.
 std::string mismatch_words(const CheckResult& result, Precision judged);
 
-// Why nothing is compared where `node` draws random numbers.
+// Returns why nothing is compared where `node` draws random numbers.
 std::string random_words(const std::string& node);
-// Why outputs that differ are not called wrong, from ReferenceRun's `overflow`.
+// Returns why outputs that differ are not called wrong, from ReferenceRun's `overflow`.
 std::string overflow_words(const std::string& overflow);
 
-// What a precision must reach against the FP32 reference (methodology.md): fp32 60 dB, tf32, bf16, fp16 and mixed 20, int8 and
-// fp8 10.
+// Returns the SQNR that a precision must reach against the FP32 reference (methodology.md): fp32 60 dB, tf32, bf16, fp16 and mixed 20, int8
+// and fp8 10.
 double min_sqnr_db(Precision precision);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// How the queries of a Point are spread over Sessions: the options of the Dispatcher, as axes. docs/reference/scenarios.md describes them.
+// The Dispatcher's options, as axes: they spread a Point's queries over Sessions. docs/reference/scenarios.md describes them.
 #pragma once
 
 #include "scenario/dispatcher.h"
@@ -31,7 +31,7 @@ std::vector<OptionInfo> dispatch_option_infos();
 // Throws Error{usage} for a value that cannot be read. False: no option of ours.
 bool set_dispatch_option(DispatchOptions& options, const std::string& name, const std::string& value);
 
-// Whether a Dispatcher stands between the Scenario and the Sessions, or there is one bare Session.
+// Returns whether a Dispatcher stands between the Scenario and the Sessions, or there is one bare Session.
 bool needs_dispatcher(const Point& point, const DispatchOptions& options);
 
 // Most samples of a batch that a Session gets.
@@ -42,7 +42,7 @@ std::vector<int64_t> batch_sizes(const Point& point, const DispatchOptions& opti
 // `in_flight`: what the Scenario keeps in flight at least.
 DispatcherSettings dispatcher_settings(const Point& point, const DispatchOptions& options, int64_t in_flight);
 
-// Whether the Point's Sessions can be spread over its devices and processes at all.
+// Returns whether the Point's Sessions can be spread over its devices and processes at all.
 Support spread_support(const Point& point, const DispatchOptions& options);
 // ... and whether the backend can run this on each of the Point's devices, one Session on each; `request` is engine_request() of it.
 Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options,

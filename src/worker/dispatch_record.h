@@ -1,4 +1,4 @@
-// What a Dispatcher did in the measured window, as a Record keeps it. docs/reference/database.md names the keys.
+// The Dispatcher's work in the measured window, as a Record keeps it. docs/reference/database.md names the keys.
 #pragma once
 
 #include "scenario/dispatcher_log.h"
@@ -19,12 +19,12 @@ void keep_dispatcher_log(const DispatcherLog& log, Measured& measured);
 
 Series queue_depth_series(const DispatcherLog& log);  // dispatcher/queue_depth: queries that waited, the highest in each 10 ms
 
-// Why the result is invalid; empty when it is not.
+// Returns why the result is invalid; empty when it is not.
 std::string why_shed(const DispatcherLog& log, const DispatchOptions& options);
 
 // All of that of a Dispatcher's log since the last one; returns why_shed(). nullptr: there is none, and nothing is kept.
 std::string keep_dispatch(Dispatcher* dispatcher, const DispatchOptions& options, Measured& measured);
-// How many queries of the window were shed, as kept.
+// Returns how many queries of the window were shed, as kept.
 int64_t shed_queries(const Measured& measured);
 
 }  // namespace deepgap

@@ -26,7 +26,7 @@
 
 namespace deepgap {
 
-// What is loaded, checked and joined, for a Drive to fill. All of it outlives the call.
+// Everything loaded, checked and joined, for a Drive to fill. All of it outlives the call.
 struct DriveContext {
   const WorkOrder& order;
   Clock& clock;
@@ -46,7 +46,7 @@ struct WarmedUp {
   std::string reason;  // why it was enough; empty: it ended before that was known
 };
 
-// What a window gave, as a Record keeps it.
+// The results of a window, as a Record keeps them.
 struct Measured {
   std::optional<Window> window;  // exactly what was measured; nullopt: all that fill() took
   std::vector<Timing> timings;   // timings of units of work, in order of completion
@@ -62,22 +62,22 @@ struct Measured {
 class Drive {
  public:
   virtual ~Drive() = default;
-  // What one Timing is of: "batch", "query", "step".
+  // Names the unit of one Timing: "batch", "query", "step".
   virtual std::string unit() const = 0;
   // Names the measured window. Metrics of the machine's state need a window `steady`, which is one piece.
   virtual std::string window() const { return "steady"; }
   // Units of work that it keeps in flight: the slots its Sessions must hold at least.
   virtual int64_t in_flight() const = 0;
-  // Whether it keeps as many in flight as the Sessions have slots, where these are more.
+  // Returns whether it keeps as many in flight as the Sessions have slots, where these are more.
   virtual bool uses_all_slots() const = 0;
   // Returns whether its own work shows how accurate the answers are, so that none are requested for that before.
   virtual bool judges_accuracy() const = 0;
   virtual WarmedUp warm_up(const DriveContext& context) = 0;
   // The measured window: the work and nothing else. Ends by its Stopping or `interrupted`, with nothing in flight.
   virtual void fill(const DriveContext& context) = 0;
-  // Whether the beginning of the last fill() was still warming up, the rest being steady: it may be filled anew.
+  // Returns whether the beginning of the last fill() was still warming up, the rest being steady: it may be filled anew.
   virtual bool was_warming() const { return false; }
-  // Whether the last fill() has enough in it to be a result although it was interrupted.
+  // Returns whether the last fill() has enough in it to be a result although it was interrupted.
   virtual bool can_be_cut() const { return false; }
   // Returns the result of the last fill(), which was not interrupted or can be cut; once. It may take long: nothing is measured any more.
   virtual Measured measured(const DriveContext& context) = 0;

@@ -1,4 +1,4 @@
-// Whether a Point's queries begin with pictures in files, and how those are prepared: options end_to_end and decode_threads, as axes.
+// The options end_to_end and decode_threads, as axes: whether a Point's queries begin with images in files, and how those are prepared.
 // docs/how-to/end-to-end.md describes them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a figure of energy asks of a run: a stretch of idleness to compare with.
+// The idle window, which every figure of energy needs for comparison.
 #pragma once
 
 #include "telemetry/probe.h"

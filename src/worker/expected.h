@@ -13,7 +13,7 @@
 
 namespace deepgap {
 
-// What the results are compared with, or why with nothing.
+// The results to compare with, or the reason why there are none.
 struct Expected {
   std::optional<Reference> reference;
   std::string none;                     // why there is to be none; empty: there is one, or it is to be made first

@@ -1,5 +1,5 @@
-// What the tokens of a Record say about its result: whether its bounds on them are held, whether those who count tokens agree, and whether
-// a cache answered that nobody asked for.
+// Judges a Record by its tokens: whether its bounds on them are held, whether those who count tokens agree, and whether a cache answered
+// that nobody asked for.
 #pragma once
 
 #include "worker/load_verdict.h"

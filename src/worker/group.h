@@ -23,7 +23,7 @@
 
 namespace deepgap {
 
-// Which Model a process has loaded.
+// Identifies the Model that a process has loaded.
 struct LoadedModelKey {
   ModelKey model;
   bool trains = false;  // in its training form
@@ -61,9 +61,9 @@ class Group {
   Inputs inputs(const WorkOrder& order, const PointOptions& options);
   // Makes that form and keeps it in the cache. Throws as quantize_model() does.
   void quantize(const WorkOrder& order, const PointOptions& options);
-  // Made with the first order, for its devices.
+  // The clock is made with the first order, for its devices.
   Clock& clock(const WorkOrder& order);
-  // What `make` gives, once for each `key`: batches of one model and engine share it.
+  // Returns what `make` gives, once for each `key`: batches of one model and engine share it.
   const NodeChecks& node_checks(const std::string& key, const std::function<NodeChecks()>& make);
   // Started with the first order: its devices and its period are those of the whole group.
   Telemetry& telemetry(const WorkOrder& order);
@@ -108,7 +108,7 @@ class Group {
   bool needs_quantizing(const Point& point) const;
 };
 
-// How a Point's Model and Dataset are asked for; the inspection uses them too.
+// These say how a Point's Model and Dataset are requested; the inspection uses them too.
 struct ModelRequest;
 struct DatasetRequest;
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
@@ -116,11 +116,11 @@ ModelRequest model_request(const Point& point, const PointOptions& options, cons
 // prompt_request() is for task generate.
 PromptRequest prompt_request(const Point& point, const PointOptions& options);
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
-// With what the Dataset gives it.
+// The key includes what the Dataset gives it.
 LoadedModelKey loaded_model_key(const Point& point);
-// Whether this Point's engine, which `computes` or does not, gets the QDQ form of the Model instead of the Model.
+// Returns whether this Point's engine, which `computes` or does not, gets the QDQ form of the Model instead of the Model.
 bool needs_quantizing(const Point& point, bool computes, const GraphSummary& summary);
-// What supports() is asked about: with the operators of the QDQ form where the engine will get that one.
+// Returns the summary that supports() is asked about: with the operators of the QDQ form where the engine will get that one.
 GraphSummary engine_summary(const Point& point, bool computes, const GraphSummary& summary);
 
 }  // namespace deepgap

@@ -43,7 +43,7 @@ class PointError : public Error {
   std::string axis_;
 };
 
-// What the inspection turns to next, so that a death can be explained.
+// The next step of the inspection, so that a death can be explained.
 struct InspectionStep {
   std::string subject;  // as a message names it
   std::string backend;  // whose code runs; empty: ours

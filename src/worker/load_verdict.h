@@ -24,7 +24,7 @@ struct LatencySummary {
   int64_t shed = 0;     // how many of `missed` were shed
 };
 
-// How a bound is judged.
+// The rule by which a bound is judged.
 enum class BoundRule {
   shown,        // held or missed with 99 % confidence, else undecided (stats/latency_bound.h)
   nearest_rank  // by the window's own percentile: of a search, which asks again where a verdict is unclear

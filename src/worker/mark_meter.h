@@ -25,7 +25,7 @@ class MarkMeter final : public ForwardingTarget {
   explicit MarkMeter(Target& target, size_t limit = default_limit) : ForwardingTarget(target), limit_(limit) {}
   void on_completion(TargetCompletion completion) override;
 
-  // By the names of marked_parts: means over the queries that had both marks; none where the engine sets none.
+  // The keys are the names of marked_parts, the values means over the queries that had both marks; none where the engine sets none.
   std::map<std::string, Estimate> estimates() const;
   // The same of single queries, a Series for each part that any of them has: the times are the ends of those `timings` whose query has the
   // part, in their order. Only for queries whose numbers are not used again: those of MLPerf runs and of time slices are. A query that was

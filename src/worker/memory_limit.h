@@ -25,8 +25,8 @@ void limit_memory();
 // Bytes of one sample as its inputs are declared; what is open counts as 1.
 double sample_bytes(const std::vector<TensorInfo>& inputs);
 
-// Why so many samples, and a batch that is made of them, cannot lie in `available` bytes; empty: they can. Decided by their declared sizes,
-// before anything is allocated or filled.
+// Returns why so many samples, and a batch that is made of them, cannot lie in `available` bytes; empty: they can. It is decided by their
+// declared sizes, before anything is allocated or filled.
 std::string lack_of_memory(const std::vector<TensorInfo>& inputs, size_t samples, int64_t batch, std::optional<uint64_t> available);
 
 }  // namespace deepgap

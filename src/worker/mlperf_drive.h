@@ -9,8 +9,8 @@
 
 namespace deepgap {
 
-// What a model answers to one sample in the accuracy log: for [N, classes] outputs the class with the largest score as a 4-byte float, else
-// the first output's bytes.
+// Returns what a model answers to one sample in the accuracy log: for [N, classes] outputs the class with the largest score as a 4-byte
+// float, else the first output's bytes.
 std::string mlperf_answer(std::span<const TensorView> outputs, size_t row);
 
 // `warm_up` is what the Sessions are warmed up with.

@@ -1,4 +1,4 @@
-// Which Points are MLPerf runs (option `mlperf`), and what their options make. worker/mlperf_drive.h runs them.
+// Recognises Points that are MLPerf runs (option `mlperf`) and applies their options. worker/mlperf_drive.h runs them.
 #pragma once
 
 #include "scenario/mlperf/run_options.h"
@@ -18,13 +18,13 @@ std::unique_ptr<Scenario> scenario_of(const Point& point);
 // The run that a Point's options make. Throws Error{usage}.
 LoadgenRunSettings loadgen_run_of(const Point& point, int64_t library_size);
 
-// How many samples a Dataset that is made up has for an MLPerf run; 0 for other Points. Throws Error{usage}.
+// Returns how many samples a Dataset that is made up has for an MLPerf run; 0 for other Points. Throws Error{usage}.
 size_t mlperf_library_size(const Point& point);
 
 // Throws Error{usage} for options that make no run, as far as they can be judged without the Dataset.
 void check_mlperf(const Point& point);
 
-// How long a run's measured part is by its settings alone, where the system keeps up; 0 for other Points. Options that make no run: 0.
+// Returns a run's measured seconds by its settings alone, if the system keeps up; 0 for other Points and for options that make no run.
 double mlperf_seconds(const Point& point);
 
 }  // namespace deepgap

@@ -30,7 +30,7 @@ struct WorkOrder {
 nlohmann::json order_to_json(const WorkOrder& order);
 WorkOrder order_from_json(const nlohmann::json& json);  // throws Error{input}
 
-// What is known before anything has run: identity, time and settings.
+// Fills in what is known before anything has run: identity, time and settings.
 Record begin_record(const WorkOrder& order);
 // refused -> refused, out_of_memory -> out_of_memory, device_lost -> device_lost, usage and input -> refused, internal -> crashed
 Outcome outcome_of(ErrorKind kind);

@@ -31,7 +31,7 @@ OutputSketch sketch_of(std::span<const TensorView> outputs, int64_t items);
 nlohmann::json sketch_to_json(const OutputSketch& sketch);
 OutputSketch sketch_from_json(const nlohmann::json& json);  // throws Error{input}
 
-// How the outputs differ, in words; empty: they do not by more than `min_sqnr_db` of any output, or there is nothing to compare.
+// Says how the outputs differ; empty: by no more than `min_sqnr_db` allows for any output, or there is nothing to compare.
 std::string difference_words(const OutputSketch& first, const OutputSketch& second, double min_sqnr_db);
 
 }  // namespace deepgap

@@ -1,5 +1,5 @@
-// What differs from run to run: each repeat draws arrivals of its own, and one of a peak search (option `peak`) that cannot hold its bound
-// any more ends.
+// The differences between runs: each repeat draws arrivals of its own, and a run of a peak search (option `peak`) ends once it cannot hold
+// its bound any more.
 #pragma once
 
 #include "scenario/scenario.h"

@@ -28,11 +28,11 @@ std::vector<std::string> plugin_names();  // names of the files found, sorted
 // has a plug-in of a name gives it.
 std::vector<std::string> plugin_folders();
 std::string plugin_path(const std::string& name);  // "" when none has it
-// Whether one of these folders, separated by ':', has a plug-in of the name.
+// Returns whether one of these folders, separated by ':', has a plug-in of the name.
 bool holds_plugin(const std::string& folders, const std::string& name);
 std::string plugin_hash(const std::string& path);  // hash of the file's content, 32 hex digits; "" where it cannot be read
 
-// Why a plug-in with this entry cannot be used by this program; nullopt when it can.
+// Returns why a plug-in with this entry cannot be used by this program; nullopt when it can.
 std::optional<std::string> plugin_defect(const BackendEntry& entry);
 
 // Backends that are not here by design, with the reason ("tensorrt", "tensorflow"). A plug-in of that name, once found, is no longer

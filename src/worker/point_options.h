@@ -57,9 +57,9 @@ Nanoseconds parse_telemetry_period(const std::string& text);  // throws Error{us
 // Throws Error{usage} "unknown option 'latncy' of null, did you mean 'latency'?" and for values that cannot be read.
 PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario);
 InputPlace input_place(const std::string& text);  // throws Error{usage}
-// What an engine is asked for; the Point's whole placement, of which each Session gets one device.
+// Returns the request to an engine; it has the Point's whole placement, of which each Session gets one device.
 EngineRequest engine_request(const Point& point, const PointOptions& options);
-// What the null backend is asked for with clock=virtual; which is for one process and one thread.
+// Returns whether the null backend runs with clock=virtual, which is for one process and one thread.
 bool is_in_virtual_time(const Point& point);
 // "input:1x3x224x224/mask:Nx7" (N or -1: as it is). Throws Error{usage}.
 std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text);

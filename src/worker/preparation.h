@@ -1,4 +1,4 @@
-// What an order asks for, read before anything is loaded: its options, sorted and completed, the end of its window, and the Drive.
+// Prepares an order before anything is loaded: its options, sorted and completed, the end of its window, and the Drive.
 #pragma once
 
 #include "scenario/scenario.h"

@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// Why there is no profile of such a Point; empty: there can be.
+// Returns why there is no profile of such a Point; empty: there can be.
 std::string why_not_profiled(const Point& point);
 
 struct PointProfileRequest {

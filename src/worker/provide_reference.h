@@ -5,7 +5,7 @@
 
 namespace deepgap {
 
-// What measure() asked for: the QDQ form where the Point needs one, then the reference outputs; both into the cache. Throws Error.
+// Makes what measure() asked for: the QDQ form where the Point needs one, then the reference outputs; both into the cache. Throws Error.
 void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse);
 
 }  // namespace deepgap

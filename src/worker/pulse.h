@@ -19,7 +19,7 @@
 
 namespace deepgap {
 
-// Whether a process gets on, asked at every look from the second on. Times are since any one moment.
+// Decides whether a process gets on, asked at every look from the second on. Times count from any one moment.
 class Liveness {
  public:
   struct Look {

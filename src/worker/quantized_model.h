@@ -41,14 +41,14 @@ struct QuantizedModel {
   double int8_mac_share = 0;
   std::string calibrated_by;  // engine and version
 };
-// Slow. Throws Error{input | usage} as the Quantizer does. With `given`, nothing runs for ranges; one of another model is refused.
+// This is slow. Throws Error{input | usage} as the Quantizer does. With `given`, nothing runs for ranges; another model's is refused.
 QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings, int threads,
                               const CalibrationTable* given = nullptr);
 
-// Whether the network quantizes values: then it is taken as it is. Weights alone that are stored as integers (DequantizeLinear) do not.
+// Returns whether the network quantizes values: then it is used unchanged. Weights stored as integers (DequantizeLinear) do not count.
 bool has_quantization(const GraphSummary& summary);
-// As what outputs are judged (min_sqnr_db): those of a quantized file as int8 in any precision, since it rounds to levels wherever it runs;
-// those of a network with float16 or bfloat16 numbers as fp16 at best, since an engine may round to them after each operator.
+// Returns the precision as which outputs are judged (min_sqnr_db): those of a quantized file as int8 in any precision, since it rounds to
+// levels wherever it runs; those of a network with 16-bit floats as fp16 at best, since an engine may round to them after each operator.
 Precision judged_precision(Precision precision, const Model& model);
 
 std::string quantized_key(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings);
@@ -61,7 +61,7 @@ KeptQuantized find_quantized(const std::string& cache_dir, const std::string& ke
 // Throws Error{input} naming the file where it cannot be written.
 void keep_quantized(const std::string& cache_dir, const std::string& key, const QuantizedModel& quantized);
 
-// What a Record says of a quantized Model: quantize.* from the file's metadata; a file of others says so.
+// Returns what a Record says about a quantized Model: quantize.* from the file's metadata; for a foreign file it says so.
 Facts quantized_facts(const std::map<std::string, std::string>& metadata);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// How a profile sums up rounds of which others on the machine slowed some.
+// Sums up the rounds of a profile, some of which were slowed by others on the machine.
 #pragma once
 
 #include <deepgap/clock.h>

@@ -12,10 +12,10 @@ namespace deepgap {
 
 inline constexpr const char* reading_command = "__read";
 
-// Without memory and time, which depend on the files and are the parent's to set.
+// Memory and time are left out: they depend on the files, and the parent sets them.
 Confinement reader_confinement();
 
-// Whether anything of it comes out of files.
+// Returns whether anything of it comes out of files.
 bool reads_files(const Point& point);
 bool reads_files(const OutputsRequest& request);
 

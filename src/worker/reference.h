@@ -28,12 +28,12 @@ struct Reference {
 std::string reference_key(const Model& model, Dataset& dataset, std::span<const uint32_t> samples);
 // One that can be compared with what the backend `checked` answers: it made none for itself.
 std::optional<Reference> find_reference(const std::string& cache_dir, const std::string& key, const std::string& checked);
-// Without a folder it is kept nowhere.
+// If there is no folder, it is kept nowhere.
 void keep_reference(const std::string& cache_dir, const std::string& key, const Reference& reference);
-// How many queries it holds: one of each sample where the batch is open; else the one query that is compared with it.
+// Returns how many queries it holds: one of each sample where the batch is open; else the one query that is compared with it.
 size_t referenced_queries(const Batching& batching, size_t samples);
-// As run_reference() makes it. Throws Error{refused} when nothing can, and where the outputs hold NaN, with which nothing can be compared.
-// Slow, much memory.
+// Makes it as run_reference() does. Throws Error{refused} when nothing can, and where the outputs hold NaN, with which nothing can be
+// compared. It is slow and needs much memory.
 Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples, const std::string& checked);
 
 // Compares the outputs of one query of `batch` items, item i against sample i mod R; a batch that is not open is compared with the

@@ -58,7 +58,7 @@ using QueryReceiver = std::function<void(size_t position, std::span<const Tensor
 // Throws Error{usage} naming an option that the backend does not have ("did you mean") or a value that it does not take, Error{refused}
 // with the reason when the backend does not run the model so.
 void require_support(Backend& backend, const EngineChoice& engine, const Model& model);
-// To load it so, for one query at a time; the completion is left to the caller. `clock` outlives the Session.
+// Returns the options to load it so, for one query at a time; the completion is left to the caller. `clock` outlives the Session.
 LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock);
 
 // Returns the engine's name and version. Throws Error as open_plugin(), supports() and load() say.
@@ -78,14 +78,14 @@ struct ReferenceRun {
 // operators (model/widened_graph.h). Throws Error{refused} with all reasons when none can.
 ReferenceRun run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const std::string& checked,
                            const QueryReceiver& receive);
-// Those engines, in that order.
+// Returns those engines, in that order.
 std::vector<std::string> referring_engines(const std::string& checked);
-// On native in FP32; where it refuses the Graph, by the plain evaluator.
+// Runs on native in FP32 or, if native refuses the Graph, on the reference interpreter.
 std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive);
 
 // A tensor that borrows the view's bytes for the length of a call.
 Tensor borrowed(const TensorView& view);
-// With bytes of its own: outlives the view's.
+// Copies the bytes, so that the Tensor outlives the view.
 Tensor copy_of(const TensorView& view);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// What a backend answers to single samples: for `deepgap check`. Runs in a child process of its own, since engines must not share one.
+// Computes a backend's answers to single samples, for `deepgap check`. Runs in its own child process, since engines must not share one.
 #pragma once
 
 #include "model/model_source.h"
@@ -42,7 +42,7 @@ struct OutputsRequest {
 nlohmann::json outputs_request_to_json(const OutputsRequest& request);
 OutputsRequest outputs_request_from_json(const nlohmann::json& json);
 
-// What a request names, opened. `inputs` are views of loaded samples.
+// The opened objects that a request names. `inputs` are views of loaded samples.
 struct CheckedInputs {
   std::shared_ptr<const Model> model;         // makes the reference
   std::shared_ptr<const Model> engine_model;  // what the engine gets: `model`, or its QDQ form

@@ -1,4 +1,4 @@
-// What may be behind wrong INT8 results on a CPU without VNNI.
+// Explains wrong INT8 results on a CPU without VNNI.
 #pragma once
 
 #include <deepgap/point.h>

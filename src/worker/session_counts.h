@@ -1,5 +1,5 @@
-// What the Sessions of an order counted in a window besides its queries' times (Session::take_counts()): requests, connections, bytes, and
-// what a server reports about itself.
+// Collects what the Sessions of an order counted in a window besides its queries' times (Session::take_counts()): requests, connections,
+// bytes, and what a server reports about itself.
 #pragma once
 
 #include "worker/instances.h"
@@ -16,10 +16,10 @@ struct SessionCounts {
   Facts facts;                                // "session.connections.opened"; of several Sessions "session.0.connections.opened"
   std::map<std::string, Estimate> estimates;  // from one Session: server_queue_ms and the like, if the server reports them
 };
-// Since the last call. Nothing is in flight.
+// Returns the counts since the last call. REQUIRES: nothing is in flight.
 SessionCounts take_session_counts(Instances& instances);
 
-// What those that are a SeriesSource read since the last call. Of several Sessions the probe has the Session's number: "server.1".
+// Returns what each SeriesSource read since the last call. With several Sessions the probe has the Session's number: "server.1".
 std::vector<Series> take_session_series(Instances& instances);
 
 }  // namespace deepgap

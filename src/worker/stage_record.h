@@ -1,4 +1,4 @@
-// What a Record keeps of end-to-end queries: estimates stage_NAME_ms, prepare_ms_per_item. docs/reference/database.md names them.
+// Writes end-to-end queries to a Record: estimates stage_NAME_ms, prepare_ms_per_item. docs/reference/database.md names them.
 #pragma once
 
 #include "scenario/stage_log.h"

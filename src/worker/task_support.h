@@ -1,4 +1,4 @@
-// Whether a backend has Sessions for a task: asked once for each Point, before anything else.
+// Checks once for each Point, before anything else, whether a backend has Sessions for its task.
 #pragma once
 
 #include "base/text.h"

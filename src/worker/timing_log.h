@@ -38,7 +38,7 @@ class TimingLog final : public TimingSink {
   Nanoseconds end() const { return end_; }
   // Where some were dropped: "latency_p99_ms" and its family of all queries, within 0.1 %. Before take().
   std::map<std::string, Estimate> estimates_of_all() const;
-  // What the verdict needs; queries that were shed are not in the log, and took for ever. Before take().
+  // Returns what the verdict needs; queries that were shed are not in the log and count as infinite latency. Call it before take().
   LatencySummary summarize(const std::optional<LatencyBound>& bound, int64_t shed = 0) const;
   std::vector<Timing> take() {
     std::vector<Timing> all;

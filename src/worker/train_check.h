@@ -1,5 +1,5 @@
-// Whether steps of training are right: the losses of a few and the weights after them, against LibTorch in FP32 on the CPU from the same
-// weights, with the same samples. docs/reference/engines/libtorch.md says what that promises.
+// Checks steps of training: the losses of a few and the weights after them, against LibTorch in FP32 on the CPU from the same weights, with
+// the same samples. docs/reference/engines/libtorch.md says what that promises.
 #pragma once
 
 #include "worker/check_sessions.h"
@@ -19,7 +19,7 @@
 
 namespace deepgap {
 
-// What steps came to. Of each weight only evenly spaced elements are kept, so that a cache of such results stays small.
+// The results of some steps. Only evenly spaced elements of each weight are kept, so that a cache of such results stays small.
 struct TrainResult {
   std::vector<double> losses;
   std::map<std::string, Tensor> weights;  // float32, of rank 1

@@ -52,7 +52,7 @@ std::vector<std::string> exchange_with_ranks(Turns& turns, const std::string& sa
 // where not all have come to the same one.
 nlohmann::json answer_meeting(const std::vector<nlohmann::json>& said, const std::function<Nanoseconds()>& begin);
 
-// Over a channel. Error{internal}: the parent is gone, or says what it may not.
+// Speaks over a channel. Throws Error{internal} if the parent is gone or breaks the protocol.
 class ChannelTurns final : public Turns {
  public:
   ChannelTurns(FrameReader& reader, FrameWriter& writer) : reader_(reader), writer_(writer) {}

@@ -1,4 +1,4 @@
-// What a measured window is worth: the verdict of its Stopping rule, its load and its latency bound together. The worst one stands.
+// Judges a measured window by its Stopping rule, its load and its latency bound together. The worst verdict stands.
 #pragma once
 
 #include "scenario/stopping.h"
@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// What is known of the window when it is over.
+// The evidence about a window when it is over.
 struct WindowEvidence {
   const Stopping& rule;
   const OfferedLoad& offered;
@@ -30,7 +30,7 @@ struct Judgement {
 
 Judgement judge_window(const WindowEvidence& evidence);
 
-// Why the window ended, in words.
+// Returns why the window ended, in words.
 std::string ending_text(const Stopping& rule);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// What a GPU did for one batch, besides its time: kernels by CUPTI's records, and what its counters say. Apart from what is timed.
+// Watches a GPU run one batch, apart from what is timed: kernels by CUPTI's records, and what its counters say.
 #pragma once
 
 #include "profile/layer_profile.h"

@@ -1,4 +1,4 @@
-// Which node of the Graph an engine's message is about.
+// Finds the node of the Graph that an engine's message is about.
 #pragma once
 
 #include <deepgap/graph.h>

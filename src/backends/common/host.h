@@ -1,4 +1,4 @@
-// What the operating system says of the machine; for devices().
+// Reads what the operating system says about the machine; for devices().
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class OptionTable {
     return choice<bool>(name, describe, field, {{"off", false}, {"on", true}}, process_wide);
   }
 
-  // From 1 to `most`. `automatic`: the word "auto" stands for what Settings begin with, which may be 0.
+  // Adds a number from 1 to `most`. `automatic`: the word "auto" stands for what Settings begin with, which may be 0.
   template <typename Count>
   OptionTable& count(const std::string& name, const std::string& describe, Count Settings::*field, int64_t most, bool automatic = false) {
     const Count fallback = Settings{}.*field;

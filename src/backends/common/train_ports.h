@@ -1,4 +1,4 @@
-// What a step of training takes and what its loss is of, the same for every engine that trains.
+// The inputs of a training step and what its loss depends on, the same for every engine that trains.
 #pragma once
 
 #include "backends/common/port.h"

@@ -58,25 +58,25 @@ class HttpRequest {
   // '/'.
   void get(const std::string& path, Nanoseconds timeout);
   void post(const std::string& path, std::string_view body, std::optional<size_t> json_bytes, Nanoseconds timeout);
-  // From then on the pieces of an answer of status 200 and this type of content go to `piece`, as they come, and not into body(). Where it
+  // Gives from then on the pieces of an answer of status 200 and this type of content to `piece`, as they come, and not to body(). If it
   // returns false, the request ends at once; fault() then says what `piece` has to say.
   using Piece = std::function<bool(std::string_view)>;
   void stream(const std::string& content_type, Piece piece);
-  // From then on perform() gives up, within about a second, once `ended` says so.
+  // Makes perform() give up, within about a second, once `ended` says so.
   void end_when(std::function<bool()> ended);
-  // From then on each request opens a connection of its own, and closes it.
+  // Makes each request open and close a connection of its own from then on.
   void forbid_reuse();
   // Sends it and waits.
   std::optional<Fault> perform();
 
   CURL* handle() const { return easy_.get(); }
-  // What libcurl's result means; nullopt: an answer of status 200, or one that the receiver of a stream ended.
+  // Translates libcurl's result; nullopt: an answer of status 200, or one that the receiver of a stream ended.
   std::optional<Fault> fault(CURLcode code) const;
   const AnswerBody& body() const { return body_; }
   long status() const;
   std::string content_type() const { return content_type_; }
   std::string server() const { return server_; }  // as it calls itself; empty: it does not
-  // When its first byte was about to be sent, by the clock; 0: none was, or there is no clock.
+  // Returns when its first byte was about to be sent, by the clock; 0: none was, or there is no clock.
   Nanoseconds sent_at() const { return sent_at_; }
   struct Traffic {
     long connections = 0;  // that had to be opened

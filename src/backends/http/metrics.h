@@ -42,7 +42,7 @@ class MetricsReader {
  private:
   using Reading = std::pair<Nanoseconds, ServerReading>;
   Reading ask(HttpRequest& request) const;
-  // By its time: one that was asked for earlier may come later. Under the lock.
+  // Inserts the reading by its time, as one that was requested earlier may come later. REQUIRES: the lock is held.
   void keep(const Reading& reading);
   void read_on(const std::stop_token& stop, std::chrono::milliseconds period);
 

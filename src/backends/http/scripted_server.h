@@ -65,7 +65,7 @@ class ScriptedServer {
     const std::lock_guard lock(mutex_);
     return accepted_;
   }
-  // As a process that ends: nobody listens, and all connections are closed.
+  // Acts like a process that ends: nobody listens, and all connections are closed.
   void stop() {
     {
       const std::lock_guard lock(mutex_);

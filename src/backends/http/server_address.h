@@ -14,7 +14,7 @@ struct ServerAddress {
   std::string ca_file;
 };
 
-// What a user says of access to a server, for the engine that begins the messages.
+// The user's settings for access to a server, for the engine that begins the messages.
 struct ServerAccess {
   std::string engine;
   std::string token_variable;  // name of an environment variable

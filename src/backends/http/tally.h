@@ -23,7 +23,7 @@ struct RequestCost {
 class Tally {
  public:
   void add(const RequestCost& cost);
-  // By name as Session::take_counts() has them; empty before the first request.
+  // Returns the counts named as in Session::take_counts(); empty before the first request.
   std::map<std::string, double> take();
 
  private:

@@ -14,7 +14,7 @@ namespace deepgap {
 
 struct GrpcProtocol {
   int abi;  // backend_abi, as the module was built
-  // As ask_for_model_by_http() does. Throws {usage} also for an address that is none of gRPC: without a port, with a path.
+  // Asks as ask_for_model_by_http() does. Throws {usage} also for an address that gRPC cannot use: without a port, with a path.
   ServedModel (*ask_for_model)(const ServerAddress& address, const std::string& model, const KserveSettings& settings);
   // A Session that sends a call for each query, or with KserveSettings::stream a message on a stream of the slot's own. Connects with the
   // first queries.

@@ -48,7 +48,7 @@ class Rig {
     session->enqueue(slot, samples, tag);
     session->drain();
   }
-  // Why the query failed, or "ok".
+  // Returns why the query failed, or "ok".
   std::string fate(const std::vector<uint32_t>& samples = {0}) {
     run(0, samples);
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// What is asked of every output of an answer, whatever protocol brought it.
+// Checks every output of an answer, whatever protocol brought it.
 #pragma once
 
 #include "backends/common/port.h"
@@ -15,7 +15,7 @@ namespace deepgap {
 Fault wrong_answer(const std::string& what);
 std::string shape_text(std::span<const int64_t> shape);  // "[1,3]"
 
-// Whether sizes are those of a tensor that there can be: none negative, at most 16 of them, 2^40 elements.
+// Returns whether sizes are those of a tensor that there can be: none negative, at most 16 of them, 2^40 elements.
 bool possible_shape(std::span<const int64_t> shape);
 // Checks that an output of this possible shape and this datatype (empty: not reported) is what `port` says, and not empty.
 std::optional<Fault> check_output(const Port& port, std::span<const int64_t> shape, std::string_view datatype, int64_t batch);

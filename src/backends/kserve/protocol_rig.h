@@ -41,7 +41,7 @@ typename Protocol::Script instead_of(const std::string& place, const typename Pr
   return script;
 }
 
-// What is said of a server of this script when a model of it is asked for.
+// Returns the error that a server of this script causes when its model is asked for.
 template <typename Protocol>
 Error refusal(typename Protocol::Script script, const std::string& model = "double", Options options = {}) {
   typename Protocol::Server server(std::move(script));

@@ -24,7 +24,7 @@ class Questions {
   ServedModel ask();
 
  protected:
-  // What a server lists: names of models, and versions of the one that is asked for.
+  // A server's list: names of models, and versions of the one that is asked for.
   struct Listed {
     std::set<std::string> names, versions;
   };

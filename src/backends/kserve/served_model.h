@@ -42,7 +42,7 @@ struct ServedModel {
 // One node of the domain "kserve" between inputs and outputs. A leading open size is the batch, others are open symbols.
 Graph graph_of(const ServedModel& model);
 
-// From the JSON of /v2 and of /v2/models/NAME. Throws Error{refused} for what is no metadata.
+// Reads the JSON of /v2 and of /v2/models/NAME. Throws Error{refused} if it is not metadata.
 void read_server(std::string_view json, ServedModel& model);
 void read_model(std::string_view json, ServedModel& model);
 void read_config(std::string_view json, ServedModel& model);  // Triton's /config

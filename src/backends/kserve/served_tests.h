@@ -1,4 +1,4 @@
-// What holds by whichever protocol a server is asked: tests that http_test.cpp and grpc/grpc_test.cpp run for theirs (protocol_rig.h).
+// Tests that hold for every protocol: http_test.cpp and grpc/grpc_test.cpp run them for theirs (protocol_rig.h).
 #pragma once
 
 #include "backends/kserve/protocol_rig.h"

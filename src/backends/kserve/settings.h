@@ -1,4 +1,4 @@
-// What the user says of a server: the device's URL and the options. Plain data.
+// The user's settings for a server: the device's URL and the options. Plain data.
 #pragma once
 
 #include "backends/common/option_table.h"

@@ -1,5 +1,5 @@
-// What a Session runs: the Graph through ATen (torch_program.h), or a package that PyTorch made of the network (torch_package.h).
-// One thread at a time.
+// The network that a Session runs: the Graph through ATen (torch_program.h), or a package that PyTorch made of the network
+// (torch_package.h). One thread at a time.
 #pragma once
 
 #include "backends/libtorch/torch_target.h"
@@ -35,7 +35,7 @@ std::unique_ptr<TorchNetwork> make_torch_network(const Graph& graph, const Torch
 // Throws Error{input} for a batch that is empty or larger than what was loaded for.
 void require_torch_batch(int64_t batch, int64_t largest);
 
-// By what the products' results are; runs once. `float32_name` says what FP32 is ("fp32", "tf32").
+// Returns the shares by what the products' results are; runs once. `float32_name` says what FP32 is ("fp32", "tf32").
 PrecisionShares torch_precision_shares(TorchNetwork& network, const Model& model, int64_t batch, std::span<const at::Tensor> inputs,
                                        const std::string& float32_name);
 

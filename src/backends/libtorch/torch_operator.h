@@ -1,5 +1,5 @@
-// How one ONNX operator becomes calls of ATen. Each operators/*.cpp holds a family: functions from a TorchCall, which reads attributes and
-// constants once at load, to a TorchStep, which runs for every batch. A static registrar adds them to the table, so that adding an
+// Translates one ONNX operator to calls of ATen. Each operators/*.cpp holds a family: functions from a TorchCall, which reads attributes
+// and constants once at load, to a TorchStep, which runs for every batch. A static registrar adds them to the table, so that adding an
 // operator is one entry.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace deepgap {
 
-// What a step sees while it runs: its inputs (undefined where an optional one is left out) and the places of its outputs.
+// The view of a step while it runs: its inputs (undefined where an optional one is left out) and the places of its outputs.
 class TorchFrame {
  public:
   TorchFrame(at::Tensor* values, std::span<const int32_t> inputs, std::span<const int32_t> outputs)
@@ -38,7 +38,7 @@ class TorchFrame {
 };
 using TorchStep = std::function<void(TorchFrame&)>;
 
-// What an operator's function sees at load: its node in a Graph whose sizes are bound and whose shape arithmetic is folded.
+// The view of an operator's function at load: its node in a Graph whose sizes are bound and whose shape arithmetic is folded.
 struct TorchCall : NodeReader {
   const TorchTarget& target;
 };

@@ -9,7 +9,7 @@
 namespace deepgap {
 
 std::vector<std::string> torch_operators();  // sorted
-// Why a network is refused by its operators alone; empty when none is unknown. Shape arithmetic is folded, so more is taken than runs.
+// Returns why a network is refused by its operators alone; empty if all are known. Shape arithmetic is folded, so more is taken than runs.
 std::string torch_operator_refusal(const GraphSummary& graph);
 
 }  // namespace deepgap

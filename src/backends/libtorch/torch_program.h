@@ -50,7 +50,7 @@ class TorchProgram final : public TorchNetwork {
   std::map<int64_t, std::unique_ptr<Plan>> plans_;
   std::set<ValueId> trained_;         // values of graph_; empty unless the target trains
   std::vector<TorchWeight> weights_;  // likewise
-  // By where the bytes lie, since plans share the Graph's constants.
+  // The key is where the bytes lie, since plans share the Graph's constants.
   std::map<std::tuple<const std::byte*, DataType, Shape, bool>, at::Tensor> constants_;
 };
 

@@ -19,7 +19,7 @@ struct TorchTarget {
 // In the target's type and layout.
 at::Tensor torch_input(const at::Tensor& given, const TorchTarget& target);
 
-// What torch_input() makes of a tensor.
+// The form that torch_input() gives a tensor.
 struct TorchForm {
   at::ScalarType type = at::kFloat;
   bool channels_last = false;

@@ -1,5 +1,5 @@
-// What was generated, for people who want to read it: one JSON object a line with the ids of the prompt and of the answer, and its text.
-// Kept in memory while queries are measured. One thread.
+// Logs generated text for people who want to read it: one JSON object a line with the ids of the prompt and of the answer, and its text. It
+// is kept in memory while queries are measured. One thread.
 #pragma once
 
 #include "model/decoder/tokenizer.h"

@@ -20,11 +20,11 @@ class ComputeOrder {
   struct Slot {
     std::function<void()> run, wait;
   };
-  // Whether two queries end sooner beside each other than in turns, by more than a twentieth.
+  // Returns whether two queries end sooner beside each other than in turns, by more than a twentieth.
   static bool gains_beside(const Slot& one, const Slot& other, const Clock& clock);
 
   void take_turns(int64_t batch) { in_turns_.insert(batch); }
-  // Before a query's work is queued on `stream`.
+  // Call it before a query's work is queued on `stream`.
   void begin(int64_t batch, const cuda::Stream& stream) const;
   // `computed` is recorded after it, and outlives this.
   void queued(cuda::EventHandle computed) { last_ = computed; }

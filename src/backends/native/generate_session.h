@@ -11,7 +11,7 @@
 
 namespace deepgap {
 
-// Why these settings do not go together, or are not for this request; empty: they do.
+// Returns why these settings do not go together, or are not for this request; empty: they do.
 std::string generate_refusal(const EngineRequest& request, const NativeOptions& native, const GraphSummary& graph);
 // Throws Error{refused | input | out_of_memory}.
 std::unique_ptr<Session> make_generate_session(const Model& model, const LoadOptions& options, const NativeOptions& native);

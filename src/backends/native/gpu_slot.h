@@ -25,7 +25,7 @@ class GpuSlot {
   void wait() const { stream_.synchronize(); }
   cuda::QueryEvents& events() { return events_; }
   std::span<const TensorView> outputs() const { return views_; }
-  // What a query reads of samples that lie at `from` one behind another, `each` bytes of input `input` a sample; nullopt: they themselves.
+  // Returns what a query reads for samples one behind another at `from`, `each` bytes of `input` a sample; nullopt: the samples themselves.
   std::optional<cuda::DeviceMemory> ready(size_t input, cuda::Address from, size_t each, size_t count);
   std::vector<LayerTiming> layer_timings();
   void run_layers(const LayerMark& mark);  // and waits

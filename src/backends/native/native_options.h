@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// Whether batches of several streams are computed beside each other.
+// Says whether batches of several streams are computed beside each other.
 enum class Overlap : uint8_t { automatic, always, never };
 
 struct NativeOptions {
@@ -21,7 +21,7 @@ struct NativeOptions {
   int streams = 1;
   Sharing sharing = Sharing::automatic;
   std::string isa = "auto";
-  // On a GPU.
+  // These are for a GPU.
   gpu::Tuning tuning = gpu::Tuning::quick;
   bool libraries = true;
   bool cuda_graph = true;
@@ -34,7 +34,7 @@ struct NativeOptions {
   bool ignore_end = true;       // answers are as long as asked for
   std::string answers;          // file that they are written to; empty: none
 
-  // Whether a load may ask NVIDIA's libraries for kernels.
+  // Returns whether a load may ask NVIDIA's libraries for kernels.
   bool asks_libraries() const { return libraries && tuning != gpu::Tuning::off; }
 };
 

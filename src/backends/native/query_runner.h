@@ -1,4 +1,4 @@
-// What runs queries, one after the other: each stream of a Session has one of its own.
+// Runs queries, one after the other: each stream of a Session has a runner of its own.
 #pragma once
 
 #include "backends/native/batch_io.h"

@@ -12,9 +12,9 @@ namespace deepgap {
 
 // Its message without the paths of its sources, on one line of at most about 300 characters.
 std::string short_message(const std::string& message);
-// Why a query failed.
+// Returns why a query failed.
 Error run_error(const OrtFailure& failure);
-// Why a model did not load.
+// Returns why a model did not load.
 Error load_error(const OrtFailure& failure, const Graph& graph);
 
 }  // namespace deepgap

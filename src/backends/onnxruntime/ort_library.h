@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// What a call of the library failed with. Turned into an Error or a failed query by whoever knows what was asked.
+// A failed call of the library. Whoever knows what was asked turns it into an Error or a failed query.
 struct OrtFailure {
   int code = 0;
   std::string message;

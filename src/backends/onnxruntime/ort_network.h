@@ -21,8 +21,8 @@ struct OrtNetwork {
   OrtMemoryInfoHandle host_memory;
 };
 
-// With `profile_prefix`, every run writes the times of its nodes to a file of that name, see ort_profile.h. Throws Error{refused | input |
-// out_of_memory}.
+// If `profile_prefix` is set, every run writes the times of its nodes to a file of that name, see ort_profile.h. Throws Error{refused |
+// input | out_of_memory}.
 OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings,
                             const std::string& profile_prefix = "");
 

@@ -1,4 +1,4 @@
-// What ONNX Runtime executes, node by node, and how long each takes: from the file that a profiled session writes.
+// Reads from the file of a profiled session what ONNX Runtime executes, node by node, and how long each takes.
 #pragma once
 
 #include "backends/onnxruntime/ort_network.h"
@@ -23,7 +23,7 @@ std::vector<OrtNodeRun> parse_ort_profile(const std::string& json);
 // memory. Throws Error.
 std::vector<OrtNodeRun> profile_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings);
 
-// From the types of what is multiplied.
+// Returns the shares by the types of what is multiplied.
 PrecisionShares ort_precision_shares(const std::vector<OrtNodeRun>& nodes, const Model& model);
 
 }  // namespace deepgap

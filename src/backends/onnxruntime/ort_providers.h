@@ -19,13 +19,13 @@ std::string ort_provider_name(OrtProvider provider);  // "cuda", as the option h
 // Returns why it cannot be used here; empty when it can, as far as libraries and devices show.
 std::string ort_provider_defect(OrtProvider provider);
 
-// What `deepgap backends` says of each: "provider.cuda" -> "not available: ...; never run on its hardware", "here".
+// Returns the text of `deepgap backends` for each: "provider.cuda" -> "not available: ...; never run on its hardware", "here".
 std::map<std::string, std::string> ort_provider_states();
 
 // NVIDIA's devices where a provider for them can be used; none otherwise.
 std::vector<DeviceInfo> ort_gpu_devices();
 
-// Why it does not do this precision, for a file of this summary; empty when it does.
+// Returns why it does not do this precision, for a file of this summary; empty when it does.
 std::string ort_precision_refusal(OrtProvider provider, Precision precision, const GraphSummary& graph);
 
 // Puts it before the CPU's, which takes what it leaves. Throws OrtFailure.

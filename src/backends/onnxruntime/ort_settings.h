@@ -26,7 +26,7 @@ struct OrtSettings {
 };
 
 const OptionTable<OrtSettings>& ort_options();
-// With the request's threads. Throws Error{usage} naming the option and what it takes, or the library that is not there.
+// Reads the options and the request's threads. Throws Error{usage} naming the option and what it takes, or the missing library.
 OrtSettings ort_settings(const EngineRequest& request);
 OrtProvider ort_provider(const OrtSettings& settings, const DeviceId& device);
 // For the CPU provider alone; with the custom operators' libraries. Products with weights of few bits keep their activations in floats,

@@ -25,7 +25,7 @@ struct OrtIoBinding;
 struct OrtCUDAProviderOptionsV2;
 struct OrtTensorRTProviderOptionsV2;
 
-// What OrtGetApiBase() returns.
+// The result of OrtGetApiBase().
 struct OrtApiBase {
   void* const* (*get_api)(uint32_t version);  // null when the library is older than `version`
   const char* (*get_version_string)();

@@ -1,4 +1,4 @@
-// What a server is asked before anything is measured: which models it has, and whether it streams.
+// Asks a server before anything is measured which models it has, and whether it streams.
 #pragma once
 
 #include "backends/openai/settings.h"

@@ -78,7 +78,7 @@ class GeneratorRig {
         std::vector<std::vector<TensorView>>{{{DataType::u8, text_shape_, reinterpret_cast<const std::byte*>(prompt_.data())},
                                               {DataType::i64, fields_shape_, reinterpret_cast<const std::byte*>(request_.data())}}});
   }
-  // Why a query failed, or "ok".
+  // Returns why a query failed, or "ok".
   std::string fate() {
     session->enqueue(0, std::vector<uint32_t>{0}, 5);
     session->drain();

@@ -1,4 +1,4 @@
-// What the user says of a server that generates: the options of the openai backend. Plain data.
+// The user's settings for a server that generates: the options of the openai backend. Plain data.
 #pragma once
 
 #include "backends/common/option_table.h"

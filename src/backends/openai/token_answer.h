@@ -19,7 +19,7 @@ namespace deepgap {
 
 class TokenAnswer {
  public:
-  // Before the next request, which asks for `limit` tokens at most; 0: for any number.
+  // Call it before the next request, which asks for `limit` tokens at most; 0: for any number.
   void begin(int64_t limit);
   // A piece of the stream that came now. False: the stream is to be ended: it is complete, or fault() says why not.
   bool take(std::string_view piece, Nanoseconds now);

@@ -10,9 +10,9 @@ namespace deepgap {
 
 // Its message without the places in its sources, on one line of at most about 300 characters.
 std::string ov_words(const std::string& message);
-// Why a query failed.
+// Returns why a query failed.
 Error ov_run_error(const std::string& message);
-// Why a model did not load.
+// Returns why a model did not load.
 Error ov_load_error(const std::string& message, const Graph& graph);
 
 }  // namespace deepgap

@@ -7,7 +7,7 @@
 
 namespace deepgap {
 
-// Made on the first call and never released: the library's threads and its own plug-ins may outlive static objects.
+// The core is made on the first call and never released: the library's threads and its own plug-ins may outlive static objects.
 ov::Core& ov_core();
 std::string ov_cpu_name();
 bool ov_cpu_can(const std::string& capability);  // "BF16": runs it in hardware, as the library sees it

@@ -8,7 +8,7 @@
 
 namespace deepgap {
 
-// From the runtime model: every layer that multiplies names its precision and the nodes of the file that it stands for, which are weighed
+// Reads the runtime model: every layer that multiplies names its precision and the nodes of the file that it stands for, which are weighed
 // by the Model's multiply-accumulates.
 PrecisionShares ov_precision_shares(const ov::CompiledModel& compiled, const Model& model);
 

@@ -22,7 +22,7 @@ struct OvSettings {
 };
 
 const OptionTable<OvSettings>& ov_options();
-// With the request's threads. Throws Error{usage} naming the option and what it takes.
+// Reads the options and the request's threads. Throws Error{usage} naming the option and what it takes.
 OvSettings ov_settings(const EngineRequest& request);
 // `slots` queries at a time; `precision` is one that the backend supports. The precision is always said: left alone, the library computes
 // FP32 networks in BF16 on CPUs that have it.

@@ -16,10 +16,10 @@ inline constexpr const char* tf_least_version = "2.21";
 // library, or the file; then nowhere else), of deps/tensorflow beside the plug-in (in a build tree what the set-up installed), or of the
 // `tensorflow` that the Python on PATH has installed. Throws Error{refused} naming the places where it is not.
 std::string find_tensorflow();
-// Why this version cannot be used; empty when it can. The C interface is kept within the major version.
+// Returns why this version cannot be used; empty when it can. The C interface is kept within the major version.
 std::string tf_version_defect(const std::string& version);
-// What the library's code needs and the CPU lacks, where the library would end the process; empty: nothing. `has` answers for a feature
-// by its name ("avx").
+// Returns what the library's code needs and the CPU lacks, where the library would end the process; empty: nothing. `has` answers for a
+// feature by its name ("avx").
 std::string tf_cpu_defect(const std::function<bool(const std::string&)>& has);
 
 class TfLibrary {

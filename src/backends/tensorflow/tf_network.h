@@ -1,5 +1,5 @@
-// What a Session runs: deepgap's Graph as operations of TensorFlow (tf_program.h), steps of its training (tf_trainer.h), or a SavedModel of
-// a user's own (tf_saved_model.h).
+// The network that a Session runs: deepgap's Graph as operations of TensorFlow (tf_program.h), steps of its training (tf_trainer.h), or a
+// user's own SavedModel (tf_saved_model.h).
 #pragma once
 
 #include "backends/common/port.h"

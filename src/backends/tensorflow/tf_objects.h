@@ -11,7 +11,7 @@
 
 namespace deepgap {
 
-// What a call of the library failed with, in its own words. Turned into an Error by whoever knows what was asked (tf_failure.h).
+// A failed call of the library, in its own words. Whoever knows what was asked turns it into an Error (tf_failure.h).
 struct TfFailure {
   int code = 0;
   std::string message;

@@ -1,5 +1,5 @@
-// How one ONNX operator becomes operations of TensorFlow. Each operators/*.cpp holds a family: functions that read a node through a TfCall
-// and make what stands for it. A static registrar adds them to the table, so that adding an operator is one entry.
+// Translates one ONNX operator to operations of TensorFlow. Each operators/*.cpp holds a family: functions that read a node through a
+// TfCall and make what stands for it. A static registrar adds them to the table, so that adding an operator is one entry.
 #pragma once
 
 #include "backends/tensorflow/tf_operators.h"
@@ -15,7 +15,7 @@
 
 namespace deepgap {
 
-// Whether a value is read and written with its channels last, and where its axes lie then.
+// Says whether a value is read and written with its channels last, and where its axes lie then.
 struct TfLayout {
   bool last = false;
   size_t rank = 0;

@@ -1,4 +1,4 @@
-// Which operators the adapter has translations of.
+// Lists the operators that the adapter translates.
 #pragma once
 
 #include <deepgap/graph.h>
@@ -9,7 +9,7 @@
 namespace deepgap {
 
 std::vector<std::string> tf_operators();  // sorted
-// Why a network is refused by its operators alone; empty when none is unknown. Shape arithmetic is folded, so more is taken than runs.
+// Returns why a network is refused by its operators alone; empty if all are known. Shape arithmetic is folded, so more is taken than runs.
 std::string tf_operator_refusal(const GraphSummary& graph);
 
 }  // namespace deepgap

@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// Whether the model is a SavedModel itself, given as DIR (model/saved_model.h).
+// Returns whether the model is a SavedModel itself, given as DIR (model/saved_model.h).
 bool is_saved_model(const GraphSummary& graph);
 
 // The model itself where it is a SavedModel, else settings.package, by its signature settings.signature. Inputs and outputs are found by

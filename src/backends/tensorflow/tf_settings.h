@@ -21,12 +21,12 @@ struct TfSettings {
 };
 
 const OptionTable<TfSettings>& tf_options();
-// With the request's threads and precision. Throws Error{usage} naming the option and what it takes.
+// Reads the options, the request's threads and its precision. Throws Error{usage} naming the option and what it takes.
 TfSettings tf_settings(const EngineRequest& request);
 // Returns why this is not run, as far as the summary shows; empty when it is.
 std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph);
 
-// Why products are not computed in BF16 here; empty when they are. Grappler changes nothing where oneDNN has no BF16 for the CPU.
+// Returns why products are not computed in BF16 here; empty if they are. Grappler changes nothing where oneDNN has no BF16 for the CPU.
 std::string tf_bf16_defect(bool has_avx512);
 
 // A ConfigProto, serialized.

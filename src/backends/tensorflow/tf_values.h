@@ -24,9 +24,9 @@ class TfConstants {
   virtual TfOutput of(TfScope& scope, const std::string& name, const Tensor& tensor, const std::vector<int64_t>& order);
   // Computes beforehand what follows from constants.
   virtual void fold(Graph& bound) const;
-  // Whether steps of training change some of them: operators are then made as training computes them, of operations that have gradients.
+  // Returns whether training changes some of them: operators are then made as training computes them, of operations that have gradients.
   virtual bool trains() const { return false; }
-  // After each step the constant `name` is `value`, which is in its own order of dimensions. Of a training.
+  // Sets the constant `name` to `value`, in its own order of dimensions, after each step of a training.
   virtual void replace(TfScope& scope, const std::string& name, TfOutput value);
 
  private:
@@ -42,7 +42,7 @@ class TfValues {
   TfOutput plain(ValueId id);
   TfOutput channels_last(ValueId id);  // for a value of three dimensions or more, all known
   TfOutput ordered(ValueId id, const std::vector<int64_t>& order);
-  // Made with channels last, and nobody has asked for another order: a computation on it should stay there.
+  // Returns whether it is made with channels last and nobody has asked for another order: a computation on it should stay there.
   bool is_channels_last(ValueId id) const;
   bool trains() const { return constants_.trains(); }
   void replace(ValueId id, TfOutput value) { constants_.replace(scope_, graph_.values[static_cast<size_t>(id)].name, value); }

@@ -17,7 +17,7 @@ struct TfWindow {
   int64_t extent(size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
 };
 
-// Whether its pads are those that TensorFlow's padding SAME has.
+// Returns whether its pads are those that TensorFlow's padding SAME has.
 bool pads_as_same(const TfWindow& w);
 
 // Reads the window of a node whose output's shape is inferred. One dimension is widened to two. Refuses other than one to three.

@@ -23,7 +23,7 @@
 
 namespace deepgap {
 
-// How a request ended. `answer` is its slot's own and stays until the slot begins again.
+// The end of a request. `answer` is its slot's own and stays until the slot begins again.
 struct CallEnd {
   std::optional<Fault> fault;                   // cancelled: given up
   const inference::ModelInferResponse& answer;  // where there is no fault
@@ -73,7 +73,7 @@ class CountedConnection {
 };
 std::deque<CountedConnection> make_connections(const ServerAddress& address, const CallSettings& settings);
 
-// What both kinds keep of a slot's request, and of what came back for it.
+// The data that both kinds keep about a slot's request, and about what came back for it.
 struct Exchanged {
   grpc::ByteBuffer answer;
   int64_t sent = 0;  // as CallEnd has it

@@ -37,9 +37,9 @@ class GrpcConnection {
   // One question, waited for. `method`: "ServerMetadata".
   std::optional<Fault> ask(const char* method, const google::protobuf::MessageLite& question, google::protobuf::MessageLite& answer,
                            Nanoseconds timeout);
-  // What the server says, without the token that it was sent.
+  // Returns the server's words without the token that it was sent.
   std::string redacted(std::string_view text) const { return without_token(text, token_); }
-  // What the end of a call means; nullopt: it was answered.
+  // Translates the end of a call; nullopt: it was answered.
   std::optional<Fault> fault(const grpc::Status& status, Nanoseconds timeout) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the module's parts do for GrpcProtocol (grpc_protocol.h).
+// The parts of the module behind GrpcProtocol (grpc_protocol.h).
 #pragma once
 
 #include "backends/kserve/grpc_protocol.h"

@@ -66,7 +66,7 @@ class ScriptedGrpcServer {
     return static_cast<size_t>(std::count_if(all.begin(), all.end(), [&](const ScriptedCall& call) { return call.method == method; }));
   }
   size_t calls() { return service_.calls(); }
-  // As a process that ends: nobody listens, all connections are closed.
+  // Acts like a process that ends: nobody listens, all connections are closed.
   void stop() {
     if (server_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now());

@@ -1,4 +1,4 @@
-// How a query's samples come into a slot of a Session on the CPU, whatever it computes of them.
+// Gathers a query's samples in a slot of a Session on the CPU, whatever it computes from them.
 #pragma once
 
 #include "backends/common/slot_buffer.h"

@@ -1,4 +1,4 @@
-// How work becomes a CUDA graph of LibTorch's, for inference and for training.
+// Captures work as LibTorch's CUDA graphs, for inference and for training.
 #pragma once
 
 #include <ATen/cuda/CUDAGraph.h>

@@ -1,4 +1,4 @@
-// What LibTorch's allocator holds of a GPU, and settings that are the process's.
+// Reports what LibTorch's allocator holds of a GPU, and changes settings that are the process's.
 #pragma once
 
 #include <deepgap/session.h>
@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// What the allocator took, and what was taken beside it for samples. `held_by_graphs`: memory_held_by_graphs() after the capture.
+// Returns what the allocator took, and what samples took beside it. `held_by_graphs`: memory_held_by_graphs() after the capture.
 MemoryUse cuda_memory_use(c10::Device device, int64_t samples_bytes, int64_t held_by_graphs);
 // A captured graph keeps the memory that it works in, in a pool of its own; the allocator counts it as reserved, and none of it as
 // allocated. What is free in other segments is no graph's: samples that are staged later take it. Empties the allocator's cache.

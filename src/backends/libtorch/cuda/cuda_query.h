@@ -1,5 +1,5 @@
-// What a slot of a Session of LibTorch on a GPU is, whatever a query of it computes: a stream, inputs there, the events between its stages,
-// and its work as CUDA graphs.
+// The slot of a LibTorch Session on a GPU, whatever a query computes: a stream, inputs there, the events between its stages, and its work
+// as CUDA graphs.
 #pragma once
 
 #include "backends/libtorch/cuda/cuda_capture.h"
@@ -35,7 +35,7 @@ class CudaQuery {
       : stream_(stream), inputs_(std::move(inputs), largest_batch, target, place, stream) {}
   ~CudaQuery() = default;
 
-  // What `work` launches and returns, for this batch size. The slot's stream is the current one.
+  // Launches `work` for this batch size and returns its results. The slot's stream is the current one.
   template <typename Work>
   void capture_work(int64_t batch, at::cuda::MempoolId_t pool, const Work& work) {
     auto captured = std::make_unique<Captured>();

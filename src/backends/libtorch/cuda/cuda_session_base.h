@@ -1,5 +1,5 @@
-// What Sessions of LibTorch on a GPU have in common, whatever a query of theirs computes: samples there, slots, what is in flight, and how
-// they end. The caller's thread launches, and one thread of the session waits for events and delivers.
+// The common part of LibTorch Sessions on a GPU, whatever a query computes: samples there, slots, what is in flight, and how they end. The
+// caller's thread launches, and one thread of the session waits for events and delivers.
 #pragma once
 
 #include "backends/common/staging.h"
@@ -29,7 +29,7 @@
 
 namespace deepgap {
 
-// Without the types that its numbers are computed in.
+// Returns the target without the types that its numbers are computed in.
 inline TorchTarget cuda_target(const LoadOptions& options, const TorchSettings& settings) {
   TorchTarget target;
   target.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(options.placement.devices.front().index));
@@ -69,7 +69,7 @@ class CudaSessionBase : public Session {
         allow_tf32(tf32_);
         launch(slot, samples);
       } catch (const std::exception& failure) {
-        // What was launched before it failed may still read the slot's buffers.
+        // Work that was launched before the failure may still read the slot's buffers.
         static_cast<void>(cuda::driver().cuStreamSynchronize(handle_of(slot.stream())));
         throw torch_error(failure, doing_);
       }
@@ -78,7 +78,7 @@ class CudaSessionBase : public Session {
   void drain() override { in_flight_->drain(); }
   void cancel() override { drain(); }  // what was launched runs to its end
 
-  // What the allocator took, and what was taken beside it for samples.
+  // Returns what the allocator took, and what was taken beside it for samples.
   MemoryUse memory() const override {
     return cuda_memory_use(target_.device, static_cast<int64_t>(context_.taken_bytes()), held_by_graphs_);
   }
@@ -99,7 +99,7 @@ class CudaSessionBase : public Session {
         doing_(doing),
         fitting_("libtorch_cuda", inputs_) {}
 
-  // By what `prepare` does; then queries may come.
+  // Loads by calling `prepare`; then queries may come.
   template <typename Prepare>
   void load(const LoadOptions& options, const TorchSettings& settings, const Prepare& prepare) {
     try {

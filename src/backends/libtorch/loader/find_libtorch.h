@@ -18,8 +18,8 @@ std::string torch_of_python();
 
 // "2.11.0" or "2.11.0+cu130" of the installation whose libraries are in `folder`; empty when it does not say.
 std::string libtorch_version(const std::string& folder);
-// Why this version cannot be used by an engine that was built against `built`; empty when it can. The C++ interface holds within one
-// minor release only.
+// Returns why this version cannot be used by an engine that was built against `built`; empty when it can. The C++ interface holds within
+// one minor release only.
 std::string libtorch_version_defect(const std::string& version, const std::string& built);
 
 }  // namespace deepgap

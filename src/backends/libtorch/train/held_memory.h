@@ -1,4 +1,4 @@
-// What ATen's allocators handed out on this thread and was not given back, from when this was made: what a forward pass leaves behind.
+// Counts what ATen's allocators handed out on this thread since this was made and did not get back: what a forward pass leaves behind.
 #pragma once
 
 #include <c10/core/Allocator.h>

@@ -1,4 +1,4 @@
-// When the parts of a step ended, as marks: where the parts alternate, each is laid out at its whole length.
+// Marks when the parts of a step ended: where the parts alternate, each is laid out at its whole length.
 #pragma once
 
 #include "backends/libtorch/train/torch_trainer.h"

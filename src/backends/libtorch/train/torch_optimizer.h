@@ -1,6 +1,6 @@
-// How weights follow their gradients: PyTorch's optimizers by ATen's fused kernels, one call for all weights, and PyTorch's scaling of
-// losses whose gradients are too small for float16.
-// One thread at a time; no gradient mode is on while it works.
+// Updates weights by their gradients: PyTorch's optimizers by ATen's fused kernels, one call for all weights, and
+// PyTorch's scaling of losses whose gradients are too small for float16. One thread at a time; no gradient mode is on
+// while it works.
 #pragma once
 
 #include <deepgap/train.h>

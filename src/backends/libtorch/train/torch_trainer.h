@@ -71,8 +71,8 @@ class TorchTrainer {
   std::optional<TorchAllReduce> all_reduce_;  // for several ranks
 };
 
-// What averaging all gradients takes with nothing beside it, as a part of the load (LoadParts): the quickest of three, so that none of it
-// is waiting for another rank to begin. `wait` returns when the device has done it. All ranks call it.
+// Averaging all gradients takes this time with nothing beside it, as a part of the load (LoadParts): the quickest of three, so that none of
+// it is waiting for another rank to begin. `wait` returns when the device has done it. All ranks call it.
 inline constexpr const char* allreduce_alone = "allreduce_alone";
 Nanoseconds time_all_reduce(TorchTrainer& trainer, Clock& clock, const std::function<void()>& wait);
 

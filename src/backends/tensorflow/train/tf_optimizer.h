@@ -1,5 +1,5 @@
-// How weights follow their gradients, as operations of TensorFlow that compute what PyTorch's optimizers do: reference and engine take the
-// same steps.
+// Updates weights by their gradients, with operations of TensorFlow that compute what PyTorch's optimizers do: reference and engine take
+// the same steps.
 #pragma once
 
 #include "backends/tensorflow/train/tf_variables.h"
@@ -19,7 +19,7 @@ class TfOptimizer {
 
   // Operations that update `variable` by its gradient, to be run once in each step.
   std::vector<TfOutput> update(const std::string& name, const TfVariables::Variable& variable, TfOutput gradient);
-  // Those that a step runs once for all weights.
+  // Returns the operations that a step runs once for all weights.
   std::vector<TfOutput> end_of_step();
 
   // The state as it is before the first step.

@@ -32,14 +32,14 @@ class TfVariables final : public TfConstants {
   TfVariables(const Graph& graph, TfScope& scope);
 
   TfOutput of(TfScope& scope, const std::string& name, const Tensor& tensor, const std::vector<int64_t>& order) override;
-  // What is computed from weights is computed in every step: nothing of them is folded.
+  // Folds nothing that is computed from weights, as every step computes it.
   void fold(Graph& bound) const override;
   bool trains() const override { return true; }
   void replace(TfScope& scope, const std::string& name, TfOutput value) override;
 
-  // By the Graph's names: those that an operator has read so far.
+  // Returns the variables that an operator has read so far, by the Graph's names.
   const std::map<std::string, Variable>& made() const { return made_; }
-  // What replaces statistics; those asked for since the last call.
+  // Returns the values that replace statistics and were requested since the last call.
   std::vector<TfOutput> take_replacements() { return std::exchange(replacements_, {}); }
 
   void reset(const TfSession& session) const;

@@ -1,7 +1,7 @@
-// What is being tried on an engine of others, kept as files in ONNX's own layout, so that it can be tried again without this program:
-//   FOLDER/model.onnx, FOLDER/test_data_set_0/input_N.pb and output_N.pb (what is right), FOLDER/case.txt (precision and threads),
-//   FOLDER/fault.txt (what was found).
-// The case on hand is FOLDER/running; after a crash it is the one that ended the process.
+// Keeps what is being tried on a foreign engine as files in ONNX's own layout, so that it can be tried again without this
+// program: FOLDER/model.onnx, FOLDER/test_data_set_0/input_N.pb and output_N.pb (what is right), FOLDER/case.txt (precision and
+// threads), FOLDER/fault.txt (what was found). The case on hand is FOLDER/running; after a crash it is the one that ended the
+// process.
 #pragma once
 
 #include <deepgap/model.h>

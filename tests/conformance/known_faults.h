@@ -1,5 +1,5 @@
-// What engines of others are known to get wrong. A difference is forgiven only where one is named here, of the operator that was tried and
-// by no more than was seen, and then printed. What is not named here is judged by blame.h.
+// Lists what foreign engines are known to get wrong. A difference is forgiven only where one is named here, for the operator that was tried
+// and by no more than was seen, and then printed. Everything else is judged by blame.h.
 #pragma once
 
 #include "tolerance.h"
@@ -11,7 +11,7 @@
 
 namespace deepgap::conformance {
 
-// How far a known fault leads; beyond it the answer is wrong in another way.
+// The limit of a known fault; beyond it the answer is wrong in another way.
 struct ErrorBound {
   double least_db = std::numeric_limits<double>::quiet_NaN();  // floats: at least this near; NaN: they are right
   bool integers = false;                                       // integers may differ
@@ -26,11 +26,11 @@ struct KnownFault {
   ErrorBound bound;
 };
 
-// Why `backend` ends the process with this network, which is not tried then, or "".
+// Returns why `backend` ends the process with this network, which is not tried then, or "".
 std::string known_crash(const std::string& backend, const Graph& graph);
-// Why `backend` may refuse this network without a node's name, or "".
+// Returns why `backend` may refuse this network without a node's name, or "".
 std::string known_nameless_refusal(const std::string& backend, const Graph& graph);
-// Why `backend` may answer this network, which tries the operator `tried`, so wrongly in `precision`, or "".
+// Returns why `backend` may answer this network, which tries the operator `tried`, so wrongly in `precision`, or "".
 std::string known_fault(const std::string& backend, const std::string& precision, const Graph& graph, const std::string& tried,
                         const Difference& wrong);
 

@@ -36,7 +36,7 @@ std::vector<OperatorCase> operator_cases();
 std::vector<OperatorCase> every(size_t n, const std::vector<OperatorCase>& cases);
 // Every n-th where DEEPGAP_CONFORMANCE_EVERY=n asks for no more, as for an engine that takes its time; all with DEEPGAP_LONG_TESTS.
 std::vector<OperatorCase> asked_for(const std::vector<OperatorCase>& cases);
-// Those that INT8 could be for.
+// Returns the cases that INT8 could be for.
 std::vector<OperatorCase> quantizable_cases();
 std::vector<OperatorCase> window_cases();       // convolutions and pools
 std::vector<OperatorCase> ranked_cases();       // the same in one to three dimensions, with rarer attributes

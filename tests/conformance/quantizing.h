@@ -7,7 +7,7 @@
 
 namespace deepgap::conformance {
 
-// With ranges from these samples. Everything that can be is quantized; activations "u8" or "s8".
+// Quantizes everything that can be, with ranges from these samples; activations "u8" or "s8".
 Graph quantized(const Graph& graph, const Samples& samples, const std::string& activations);
 bool is_quantized(const Graph& graph);
 

@@ -48,11 +48,11 @@ class GraphModel final : public Model {
   GraphSummary summary_;
 };
 
-// What the backend is asked for by default: in this precision, on the device under test, with the options that were given.
+// Returns the default request to the backend: this precision, the device under test, and the given options.
 EngineRequest request_in(const std::string& precision);
-// What the backend says of it for such a network.
+// Returns what the backend says about it for such a network.
 Support supports(const std::string& precision, const GraphSummary& summary);
-// Those of fp32, tf32, bf16, fp16 and mixed that it takes for it.
+// Returns those of fp32, tf32, bf16, fp16 and mixed that the backend supports for it.
 std::vector<std::string> float_precisions(const GraphSummary& summary);
 
 // Sample after sample, one tensor for each input.
@@ -62,7 +62,7 @@ Samples random_samples(Random& random, const Graph& graph, size_t count);
 std::vector<Tensor> batch_of(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
 // An input of `chosen` samples as one batch.
 Tensor joined_samples(const Samples& samples, const std::vector<uint32_t>& chosen, size_t input);
-// What the plain evaluator makes of it.
+// Returns the results of the reference interpreter.
 std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
 
 // Every node with the shapes of its inputs and its attributes in one line, for messages.
@@ -85,7 +85,7 @@ class Rig {
 
   std::unique_ptr<Clock> clock;
   std::function<void(const Done&)> heard;  // called with each, after it was noted
-  // To be read when nothing is pending.
+  // Read these when nothing is pending.
   std::map<uint64_t, std::vector<Status>> delivered;  // statuses by tag
   std::vector<Mark> marks;                            // marks of the last answer
   std::string last_error() const { return error_; }   // the last failure's

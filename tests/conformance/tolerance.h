@@ -1,4 +1,4 @@
-// When what an engine answers is right, in each precision.
+// Decides in each precision when an engine's answer is right.
 #pragma once
 
 #include <deepgap/tensor.h>
@@ -11,7 +11,7 @@
 
 namespace deepgap::conformance {
 
-// Between what is right and an answer: none, or the first one found.
+// The difference between the expected results and an answer: none, or the first one found.
 struct Difference {
   enum class Kind {
     none,
@@ -33,7 +33,7 @@ Difference compare(const std::vector<Tensor>& expected, std::span<const TensorVi
 // Its words.
 std::string difference(const std::vector<Tensor>& expected, std::span<const TensorView> actual, const std::string& precision = "fp32");
 
-// Whether an answer, the second, is what it should be.
+// Decides whether an answer, the second, is what it should be.
 using Judge = std::function<Difference(const std::vector<Tensor>& expected, std::span<const TensorView> actual)>;
 Judge within_tolerance(const std::string& precision);
 // The same network: all floats together at least `least_db` near. A constant answer has at most 3 dB.

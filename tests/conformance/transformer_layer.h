@@ -1,4 +1,4 @@
-// What FP8 is for: a transformer's layer without its attention.
+// The network that FP8 is for: a transformer's layer without its attention.
 #pragma once
 
 #include "graph_builder.h"

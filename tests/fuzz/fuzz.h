@@ -1,5 +1,5 @@
-// What all fuzz targets share. A target may reject its input by an Error of one line; anything else that is thrown, and every finding of
-// the sanitizers, ends it.
+// Shared by all fuzz targets. A target may reject its input by an Error of one line; anything else that is thrown, and every finding of the
+// sanitizers, ends it.
 #pragma once
 
 #include <deepgap/error.h>
@@ -16,7 +16,7 @@ inline bool is_refusal(const Error& error) {
   return error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage || error.kind() == ErrorKind::refused;
 }
 
-// Whether `action` ended without an Error.
+// Returns whether `action` ended without an Error.
 template <typename Action>
 bool accepts(const Action& action) {
   try {

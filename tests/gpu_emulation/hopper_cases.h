@@ -1,4 +1,4 @@
-// What tests of kernels for Hopper share: their text for the host, and numbers to compute with.
+// Shared by the tests of kernels for Hopper: their text for the host, and numbers to compute with.
 #pragma once
 
 #include "hopper_words.h"
@@ -24,7 +24,7 @@ void fill(std::byte* at, Element element, int64_t count, RandomStream& random);
 Tensor weights_of(const Convolution& problem, RandomStream& random);
 // Sums of bytes become numbers of some quanta.
 std::vector<float> scale_bias_of(const Convolution& problem, RandomStream& random);
-// What an element may be wrong by.
+// Returns the allowed error of an element.
 double allowed(Element element, double right);
 
 }  // namespace deepgap::gpu

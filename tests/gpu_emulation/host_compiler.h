@@ -6,13 +6,13 @@
 
 namespace deepgap::gpu {
 
-// What many texts begin with, and what stands behind it: both are compiled once, since together they take longer than most texts.
+// The common beginning of many texts, and the code behind it: both are compiled once, as together they take longer than most texts.
 struct HostWords {
   std::string declared;
   std::string defined;  // may be empty. In every library its own: what it keeps is hidden
 };
 
-// What the host's compiler makes of a text behind its words, until this goes. Threads may make several at a time.
+// The host compiler's library of a text behind its words, until this goes. Threads may make several at a time.
 class HostLibrary {
  public:
   // Throws Error{internal} with what the compiler said.

@@ -20,7 +20,7 @@ struct LoweringSettings {
   Integers integers = Integers::as_operators;
 };
 
-// As the native engine has it before it is lowered, for Trial::batch samples.
+// Returns the Graph as the native engine has it before it is lowered, for Trial::batch samples.
 Graph bound_for_trial(const Graph& graph, Integers integers, Element stored = Element::f32);
 
 class Trial {
@@ -28,7 +28,7 @@ class Trial {
   static constexpr int64_t batch = 3;
 
   Trial(const LoweringSettings& settings, std::string precision);
-  // What is refused is noted, and what has a kernel that the host cannot compile is left out.
+  // Notes what is refused, and leaves out what has a kernel that the host cannot compile.
   void add(const std::string& name, Graph graph, conformance::Samples samples);
   // All that was added, and prints what was refused.
   void run(const conformance::Judge& judge);

@@ -1,4 +1,4 @@
-// What the played driver and the played libraries share: the GPU, and how DEEPGAP_PLAYED_GPU sets both.
+// Shared by the played driver and the played libraries: the GPU, and how DEEPGAP_PLAYED_GPU sets both.
 #pragma once
 
 #include "cuda/fake_driver.h"

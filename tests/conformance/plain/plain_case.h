@@ -27,7 +27,7 @@ struct PlainCase {
   std::string model() const { return folder + "/model.onnx"; }
 };
 
-// What the engine failed with.
+// The engine's failure.
 struct EngineFailure {
   std::string words;
 };

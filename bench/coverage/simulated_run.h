@@ -24,7 +24,7 @@ struct SimulatedRun {
 
 SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& settings);
 
-// What the tables count. Whether an interval holds the truth: without an upper end it bounds nothing there.
+// Returns whether an interval holds the truth, which the tables count. Without an upper end it bounds nothing there.
 bool holds(const Estimate& estimate, double truth);
 double median_of(std::vector<double> values);  // 0 of none
 double percent(int part, int whole);           // 0 of none

@@ -12,7 +12,7 @@ namespace deepgap::bench {
 std::vector<double> convolved(const NamedProblem& named, const std::vector<std::byte>& source, const Tensor& weights,
                               const std::vector<float>& scale_bias, const std::vector<std::byte>& residual);
 double element(const std::vector<std::byte>& bytes, int64_t index, gpu::Element element);
-// As the target holds it: saturated and rounded where it is of integers.
+// Returns the value as the target stores it: saturated and rounded if it holds integers.
 double stored(const gpu::Epilogue& epilogue, double value);
 
 }  // namespace deepgap::bench

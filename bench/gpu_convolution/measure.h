@@ -52,7 +52,7 @@ class ProblemOnDevice {
  public:
   // `rotating_bytes`: of all copies together that a timing goes through. `direct`: reference_of(named.problem), prepared.
   ProblemOnDevice(Workshop& workshop, const NamedProblem& named, const Prepared& direct, const Tensor& weights, size_t rotating_bytes);
-  // Empty, or what is wrong: two runs over different poison, against each other and, for the first and last images, against direct.
+  // Returns what is wrong, or an empty text: compares two runs over different poison, and the first and last images with direct.
   std::string check(const Prepared& prepared, Difference& difference);
   // Direct against loops in double on the host, where these are short.
   std::string check_reference(const Tensor& weights, Difference& difference);
@@ -78,7 +78,7 @@ class ProblemOnDevice {
   cuda::DeviceMemory source_, target_, residual_, reference_;
 };
 
-// The same problem for as few images as the plain kernel does in no time.
+// Returns the same problem for the few images that the plain kernel can do in a short time.
 gpu::Convolution reference_of(const gpu::Convolution& problem);
 
 }  // namespace deepgap::bench

@@ -1,5 +1,5 @@
-// What the plain loops of this folder share: arguments, and the loop itself. A plain loop is what a user of an engine's own interface would
-// write: load, allocate once, run again and again on the same input, as fast as it goes.
+// The parts that the plain loops of this folder share: arguments, and the loop itself. A plain loop is what a user of an engine's own
+// interface would write: load, allocate once, run again and again on the same input, as fast as it goes.
 //     peer_ENGINE FILE.onnx THREADS BATCH SECONDS
 // prints items a second.
 #pragma once

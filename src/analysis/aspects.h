@@ -1,4 +1,4 @@
-// What may distinguish Points of one model, by name and as labels show it: device, precision, scenario, threads, options, tenant, rank.
+// Aspects distinguish Points of one model, by name and as labels show them: device, precision, scenario, threads, options, tenant, rank.
 // Names begin with a digit, which gives their order in a label. For lines.h and point_labels.h.
 #pragma once
 
@@ -31,11 +31,11 @@ class DeviceNames {
 
 using Aspects = std::map<std::string, std::string>;
 Aspects aspects_of(const PointSummary& summary, const DeviceNames& names);
-// With what the workload of a picture says of Points in it: task, model file, weights, dataset; and the place in a duel.
+// Returns also what the workload of a chart says about its Points: task, model file, weights, dataset; and the place in a duel.
 Aspects all_aspects(const PointSummary& summary, const DeviceNames& names);
 inline bool is_option(const std::string& aspect) { return aspect.starts_with("5 "); }
 
-// Which of them the members of a group differ in; not to have one is a value too.
+// Finds the aspects in which the members of a group differ; a missing aspect is a value too.
 class Varying {
  public:
   void add(const Aspects& member);

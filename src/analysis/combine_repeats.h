@@ -26,8 +26,8 @@ MeanEstimate moments_of(const Estimate& estimate);
 // one around the mean, which may have been cut at 0, its farther end.
 double half_width_of(const Estimate& estimate);
 
-// Where all repeats' values are positive the interval is on the logarithm and does not include 0.
-// `unnamed`: the node of those that are 0. `by_looks`: looks at the repeats said how many there are. nullopt where there is none.
+// Combines repeats. If all values are positive the interval is on the logarithm and does not include 0. `unnamed`: the node of those that
+// are 0. `by_looks`: looks at the repeats decided how many there are. nullopt if there are none.
 std::optional<MetricSummary> combine_repeats(const std::string& metric, std::span<const RepeatEstimate> repeats, uint64_t unnamed,
                                              bool by_looks);
 

@@ -1,4 +1,4 @@
-// What all Records of a Point agree on about their machine. One thread.
+// The facts that all Records of a Point share about their machine. One thread.
 #pragma once
 
 #include <deepgap/record.h>
@@ -12,7 +12,7 @@ class CommonEnvironments {
  public:
   using Shared = std::shared_ptr<const Facts>;
 
-  // What `so_far` (nullptr: all) and `facts` have alike.
+  // Returns the facts that `so_far` (nullptr: all) and `facts` share.
   Shared common(const Shared& so_far, const Facts& facts);
 
  private:

@@ -21,9 +21,9 @@ struct Comparison {
   bool separable() const { return interval && (interval->low > 1 || interval->high < 1); }
 };
 
-// By their repeats, paired where they were measured in the same blocks (stats/repeats_ratio.h); at another confidence where several are
-// compared (stats/multiple.h); contenders of one duel by their turns (record/duel_set.h). nullopt where one of them lacks the Metric or it
-// is not positive.
+// Compares two Points by their repeats, paired where they were measured in the same blocks (stats/repeats_ratio.h); at another confidence
+// if several are compared (stats/multiple.h); contenders of one duel by their turns (record/duel_set.h). nullopt if one of them lacks the
+// Metric or it is not positive.
 std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric,
                                          double confidence = default_confidence);
 
@@ -33,7 +33,7 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
 std::string comparison_words(const Comparison& comparison, const std::string& other);
 // "single run", "2 repeats, where a comparison takes 3"
 std::string why_too_few(const Comparison& comparison);
-// In a sentence of one's own: "1.21 (1.15 to 1.27)", "1.02 (0.97 to 1.07, no significant difference)", "1.21 (single run)".
+// Returns the ratio for use in a sentence: "1.21 (1.15 to 1.27)", "1.02 (0.97 to 1.07, no significant difference)", "1.21 (single run)".
 std::string ratio_in_words(const Comparison& comparison);
 // Returns why none of the comparisons has an interval, so that it is said once. Empty where one has an interval, or the reasons differ.
 std::string common_caveat(const std::vector<const Comparison*>& comparisons);

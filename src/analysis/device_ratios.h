@@ -1,4 +1,4 @@
-// How many times one device is over another, everything else being alike: DEEP-GAP's question, by precision and batch. Pure functions; the
+// The ratio of one device to another, everything else being alike: DEEP-GAP's question, by precision and batch. Pure functions; the
 // pointers lead into the Points that were arranged.
 #pragma once
 

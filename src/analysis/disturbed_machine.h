@@ -55,7 +55,7 @@ class DisturbedMachine {
     return mean > 0 ? std::exponential_distribution<double>(1 / mean)(random_) : 1e9;
   }
 
-  // Until the next change or reading, or until so much work is done; returns the work that was done.
+  // Advances until the next change or reading, or until so much work is done; returns the work that was done.
   double advance(Record& record, double work) {
     const bool is_cold = !is_busy_ && since_busy_ < disturber_.chills_s;
     const double speed = is_busy_ ? disturber_.keeps : is_cold ? 1 / 1.2 : 1;

@@ -18,11 +18,11 @@ struct Energy {
   double half_width = 0;  // 95 %, in J: of reading it
 };
 
-// By counter: the growth between the window's edges, linear between readings. Wraps of 32-bit counters of millijoules are undone, and
-// the step in which a counter started again is filled with the mean of the others. nullopt where a device of the Point has no counter,
-// or the readings do not enclose the window.
+// Returns the growth of the counter between the window's edges, linear between readings. Wraps of 32-bit counters of millijoules are
+// undone, and the step in which a counter started again is filled with the mean of the others. nullopt if a device of the Point has no
+// counter, or the readings do not enclose the window.
 std::optional<Energy> counted_energy(const Record& record, const Window& window);
-// By power readings joined by straight lines; the half-width is what may lie between them, as neighbours differ.
+// Integrates power readings joined by straight lines; the half-width is what may lie between them, as neighbours differ.
 std::optional<Energy> sampled_energy(const Record& record, const Window& window);
 
 // The joules of equal slices of the window, in order of time: at most 63, each several steps or readings long. Empty where it has not even
@@ -30,7 +30,7 @@ std::optional<Energy> sampled_energy(const Record& record, const Window& window)
 std::vector<double> counted_slices(const Record& record, const Window& window);
 std::vector<double> sampled_slices(const Record& record, const Window& window);
 
-// How long a counter stands still between two changes; not below `counter_step`.
+// Seconds that a counter stands still between two changes; not below `counter_step`.
 inline constexpr double counter_step_s = 0.1;
 double observed_step_s(const Series& counter, const Window& window);
 

@@ -21,7 +21,7 @@ struct Statement {
   std::vector<const PointSummary*> points;  // the evidence; of the Results it was drawn from
 };
 
-// What a Finding looks at: the Store and how its Points are arranged.
+// The input of a Finding: the Store and how its Points are arranged.
 struct Evidence {
   const Results& results;
   const std::vector<Workload>& workloads;
@@ -43,7 +43,7 @@ struct FindingStatements {
   Place place = Place::summary;
   std::vector<Statement> statements;
 };
-// What every Finding says, in order; those with nothing to say are left out.
+// Returns the statements of every Finding, in order; Findings without statements are left out.
 std::vector<FindingStatements> all_findings(const Evidence& evidence);
 
 }  // namespace deepgap

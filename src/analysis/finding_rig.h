@@ -64,7 +64,7 @@ inline Record failed(Outcome outcome, const std::string& reason, const std::stri
   return record;
 }
 
-// What the Finding says of them. The points that a statement names are gone with the results; how many there are can be asked.
+// Returns the Finding's statements. The points that a statement names are gone with the results; how many there are can be asked.
 inline std::vector<Statement> find(const std::string& id, const ResultsCollector& collector) {
   const Results results = collector.results();
   const auto workloads = arrange(results.points);

@@ -1,5 +1,5 @@
-// As how many independent queries those of a Record count, by how they follow each other (stats/percentile.h): a fact of it, so that the
-// repeats of a Point can be pooled without their timings. Pure functions.
+// The number of independent queries that a Record's queries count as, by how they follow each other (stats/percentile.h): a fact in it, so
+// that the repeats of a Point can be pooled without their timings. Pure functions.
 #pragma once
 
 #include <deepgap/record.h>

@@ -22,8 +22,8 @@ struct TenantSet {
   std::vector<TenantInterference> tenants;  // in their order
 
   std::string label() const;  // "resnet50 beside mobilenet_v2, batch 8, CPUs shared"
-  // How many devices' work the set does: the sum of the throughput ratios, where every tenant takes all it can get. More than 1: sharing
-  // the device beats giving it to one tenant after the other.
+  // The number of devices' work that the set does: the sum of the throughput ratios, if every tenant takes all it can get. More than 1:
+  // sharing the device beats giving it to one tenant after the other.
   //   Eyerman and Eeckhout, "System-level performance metrics for multiprogram workloads", IEEE Micro 28(3), 2008 (there: STP).
   struct Sum {
     double value = 0;

@@ -27,7 +27,7 @@ std::optional<Estimate> latency_percentile(const Record& record, double percent)
 inline constexpr const char* latency_sketch_fact = "latency.sketch";
 // Sets it, of a Record that ran and has all its timings.
 void keep_latency_sketch(Record& record);
-// What it says; nullopt where there is none.
+// Returns the Record's sketch; nullopt if it has none.
 std::optional<LatencySketch> latency_sketch_of(const Record& record);
 
 // Gives the Record an estimate for each that it lacks, from its timings; where these are not in it, or more ran than were kept, it stays

@@ -22,8 +22,8 @@ struct Line {
 
   PointOnDevice on_device() const { return {key, device}; }
 
-  // Whether a peak search chose its load: the Points are candidates of that search, whose throughput is what was offered, and no way of
-  // running the model that others could be ranked against. peak() and at_batch() are then nullptr.
+  // Returns whether a peak search chose its load: the Points are candidates of that search, whose throughput is what was offered, and
+  // others cannot be ranked against them. peak() and at_batch() are then nullptr.
   bool is_candidate() const { return key.options.contains("peak"); }
   // The usable Point with the highest throughput, or nullptr.
   const PointSummary* peak() const;
@@ -36,14 +36,14 @@ struct Workload {
   std::vector<Line> lines;  // by label
 };
 
-// By label. What ran beside other tenants is left out: it is no way to compute a model, and analysis/interference.h has it.
+// Returns Workloads by label. Tenants' Points are left out: they share a device, and analysis/interference.h has them.
 std::vector<Workload> arrange(std::span<const PointSummary> points);
 
 // The label without one aspect as it shows it ("fp16", "rate=200"), or without its number of threads: for what is said or drawn over them.
 std::string label_without(const Line& line, const std::string& aspect);
 std::string label_without_threads(const Line& line);
 std::string label_without_device(const Line& line);
-// Without the load that the Line offers (record/load_axis.h) and what a search notes on its runs.
+// Returns the label without the load that the Line offers (record/load_axis.h) and what a search notes on its runs.
 std::string label_without_load(const Line& line);
 
 // Labels side by side, without the parts that all of them have: "inputs=host · batch 8", "inputs=ready · batch 8" become what differs. One

@@ -16,10 +16,10 @@ namespace deepgap {
 
 enum class Better { higher, lower, neither };
 
-// How several values of a metric make one.
+// The way in which several values of a metric make one.
 enum class Combine : uint8_t { mean, sum, least, most };
 
-// Where the report's table of points shows a metric.
+// The place of a metric in the report's table of points.
 struct MetricColumn {
   int order = 0;         // columns ascend by it; 0: the table has no column of it
   bool is_main = false;  // a narrow page shows it, too
@@ -32,7 +32,7 @@ struct Metric {
   std::string unit;  // ms; "1" for counts and shares; "currency" for money
   Better better = Better::neither;
   std::string describe;  // how it is made, one sentence
-  // nullopt: this Record has no source for it.
+  // Returns nullopt if this Record has no source for it.
   std::function<std::optional<Estimate>(const Record&)> compute;
   Combine over_repeats = Combine::mean;  // combines the repeats of a Point
   Combine over_ranks = Combine::mean;    // combines the processes that run one Point together
@@ -46,7 +46,7 @@ struct Metric {
 // All metrics of a Record with its timings and series still in it, into record.estimates, and the sketch of its latencies into its facts.
 // Does nothing to a Record whose outcome is not ok, but for what it used (memory, times of loading).
 void compute_metrics(Record& record);
-// The same for a Record that has metrics already: what cannot be computed any more goes.
+// Computes the metrics of a Record anew; a metric that cannot be computed any more is removed.
 void recompute_metrics(Record& record);
 
 // Every known Metric, sorted by id. Made once; they live as long as the program.
@@ -55,7 +55,7 @@ const Metric* find_metric(const std::string& id);
 
 // "ms", "EUR"; empty for counts and shares.
 std::string unit_text(const Metric& metric, const std::string& currency);
-// The same beside a number: "J an item", "EUR for 1000 items".
+// Returns the unit for use beside a number: "J an item", "EUR for 1000 items".
 std::string unit_of_value(const Metric& metric, const std::string& currency);
 
 // The metric with what a family's rows do not say, for lists of rows.

@@ -33,7 +33,7 @@ struct MetricSummary {
   std::vector<RepeatValue> repeats;  // by which block of which run they were measured in, and where: what comparisons are made of
 };
 
-// Whether two values, of repeats or of nodes, are all that its interval is made of.
+// Returns whether two values, of repeats or of nodes, are all that the interval rests on.
 bool is_of_two(const MetricSummary& metric);
 
 // Records that ended alike: one line of a list of failures.
@@ -88,7 +88,7 @@ struct PointSummary {
   int64_t count(Outcome which) const;  // Records with that outcome
   int64_t node_count() const { return averaged_nodes > 0 ? averaged_nodes : static_cast<int64_t>(nodes.size()); }
   PointOnDevice on_device() const { return {point, identity.device}; }
-  // Whether its throughput is the load that a schedule offered: it kept up with that, and how fast it could be is not in it.
+  // Returns whether throughput is the load that a schedule offered: the Point kept up with it, and could perhaps be faster.
   bool offers_load() const { return find("offered_rate") != nullptr; }
   // Has values that may be compared: ok, and valid, as_found or unstable.
   bool usable() const { return outcome == Outcome::ok && (is_sound(verdict) || verdict == Verdict::unstable); }
@@ -103,7 +103,7 @@ class PointCollector {
 
   void add(const Record& record);
   int64_t records() const;
-  // In the order in which the Points were first seen. The collector stays as it is and can take more.
+  // Returns summaries in the order in which the Points were first seen. The collector stays as it is and can take more.
   std::vector<PointSummary> summaries() const;
 
  private:

@@ -1,4 +1,4 @@
-// The verdict of a Point: what its repeats say together.
+// The verdict of a Point, from all its repeats together.
 //
 // Where an interval was asked for, the verdict is about the interval over the repeats, which is what the Point's value is shown with:
 // `valid` where that is within what was asked, else `unstable`. How wide the repeats' own intervals are does not matter then, since the
@@ -17,7 +17,7 @@
 
 namespace deepgap {
 
-// How the verdicts of the Records that ran are spread.
+// Counts the verdicts of the Records that ran.
 struct RepeatVerdicts {
   int64_t records = 0;
   int64_t as_found = 0, unstable = 0, undecided = 0, invalid = 0;
@@ -29,7 +29,7 @@ struct RepeatVerdicts {
   std::string unsteady_reason;  // reason of the first of these
 };
 
-// Whether the verdict is about the interval over the repeats, so that what each of them says of itself does not count.
+// Returns whether the verdict is about the interval over the repeats, so that what each repeat says about itself does not count.
 bool is_judged_by_interval(const PointSummary& summary);
 
 // Sets verdict, reason and `pooled`. Reads outcomes, metrics, stopping and `used`. `missed_shares`: of each repeat; empty: of none.

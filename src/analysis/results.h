@@ -13,7 +13,7 @@
 
 namespace deepgap {
 
-// What many Records say under one key. Distinct texts are kept up to a number and then only counted; of numbers the range is known too.
+// The values of many Records under one key. Distinct texts are kept up to a number and then only counted; numbers have a range too.
 struct FactValues {
   std::map<std::string, int64_t> counts;  // by text as format_fact writes it
   int64_t others = 0;                     // Records with a text beyond the ones kept
@@ -21,7 +21,7 @@ struct FactValues {
 };
 using FactTable = std::map<std::string, FactValues>;
 
-// Where a key has one value for every Record; empty when it is missing or has several.
+// Returns the value of a key that is the same in every Record; empty when it is missing or has several.
 std::string only_value(const FactTable& table, const std::string& key);
 
 struct Results {

@@ -1,4 +1,4 @@
-// What metrics read from a Record's steady window: the timings that succeeded, its length, and series at its edges. Pure functions.
+// The steady window of a Record as metrics read it: the timings that succeeded, its length, and series at its edges. Pure functions.
 #pragma once
 
 #include <deepgap/record.h>
@@ -21,7 +21,7 @@ std::vector<double> latencies_ms(const Record& record);
 std::optional<Estimate> left_by_worker(const Record& record, const std::string& id);
 
 const Series* find_series(const Record& record, std::string_view probe, std::string_view name);
-// Whether there are readings from before the window to behind it, or nearly: within a tenth of its length on either side.
+// Returns whether readings reach from before the window to behind it, or nearly: within a tenth of its length on either side.
 bool encloses(const Series& series, const Window& window);
 // Growth of a counter over a window, linear between readings. nullopt when the readings do not enclose the window to within a tenth of
 // its length on either side, or when the counter went backwards inside it.

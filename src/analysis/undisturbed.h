@@ -1,4 +1,4 @@
-// What a Record's engine did while nothing disturbed it, from the slices of its steady window in which nothing did.
+// The speed of a Record's engine while nothing disturbed it, from the undisturbed slices of its steady window.
 //
 // A slice is disturbed where threads of the worker waited for a CPU for more than 1 % of it (series run_delay of probe `slices`), where
 // the host of this virtual machine took time (machine_steal), or where other processes used more than 5 % of all CPUs (machine_busy less

@@ -1,5 +1,5 @@
-// What the best of many is worth. The highest of several values is so partly by chance, and the more there are the more: of twelve equal
-// ones whose repeats scatter by 1 %, the best one's value is 1 % too high. Pure functions.
+// Corrects the value of the best of many. The highest of several values is so partly by chance, and the more there are the more: of twelve
+// equal ones whose repeats scatter by 1 %, the best one's value is 1 % too high. Pure functions.
 #pragma once
 
 #include "analysis/point_summary.h"

@@ -1,4 +1,4 @@
-// What the waiter of a real clock sleeps on: a Bell, and the descriptors that it attends to.
+// The waiter of a real clock sleeps on a Bell and the descriptors that it attends to.
 #pragma once
 
 #include <deepgap/clock.h>
@@ -53,7 +53,7 @@ class Bell {
     back_to_quiet_from(sleeping);
   }
 
-  // Likewise, or when one of the descriptors is readable. `left`: how long at most. The first of `descriptors` is the bell's own.
+  // Waits until the bell rings or one of the descriptors is readable, at most `left`. The first of `descriptors` is the bell's own.
   void poll_for(Nanoseconds left, std::vector<pollfd>& descriptors) {
     if (!leave_quiet_for(polling)) return;
     descriptors[0] = {.fd = event_, .events = POLLIN, .revents = 0};
@@ -64,7 +64,7 @@ class Bell {
     if (descriptors[0].revents != 0) ::eventfd_read(event_, &count);
   }
 
-  // Before the first poll_for().
+  // Must be called before the first poll_for().
   void make_pollable() {
     if (event_ < 0) event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (event_ < 0) throw Error(ErrorKind::out_of_memory, "no descriptor is left for an event");
@@ -83,7 +83,7 @@ class Bell {
   int event_ = -1;
 };
 
-// What a waiter looks after besides its clock.
+// Something that a waiter looks after besides its clock.
 class Attended {
  public:
   bool any() const { return !takes_.empty(); }

@@ -11,7 +11,7 @@
 
 namespace deepgap {
 
-// What a virtual clock throws where a real one would wait for ever: of kind internal.
+// Thrown by a virtual clock where a real one would wait forever; of kind internal.
 class WaitsForEver : public Error {
  public:
   WaitsForEver() : Error(ErrorKind::internal, "the virtual clock would wait forever: nothing is scheduled and no time was given") {}

@@ -29,18 +29,18 @@ struct Walls {
   int landlock_version = 0;  // version of the kernel's interface
   std::string no_landlock, no_seccomp;
 };
-// What confine() could use here, without confining. Any thread.
+// Returns what confine() could use here, without confining. Any thread.
 Walls walls_of_this_kernel();
 
 // Confines this process from now on. Limits that are set lower already stay. A sanitizer needs what is denied: under one, both walls are
 // only reported as missing. Throws Error{internal} where a wall that the kernel has cannot be put up.
 Walls confine(const Confinement& confinement);
 
-// For "it needs ...": "more than the 8.0 GiB of memory that it may take" where this process's data are limited, else "more memory than
-// there is".
+// Returns words for "it needs ...": "more than the 8.0 GiB of memory that it may take" if this process's data are limited, else "more
+// memory than there is".
 std::string too_much_memory();
 
-// Those of a child that only looks at files and answers over its channel.
+// Limits of a child that only looks at files and answers over its channel.
 inline constexpr uint64_t reader_file_bytes = 0;  // it writes none
 inline constexpr uint64_t reader_descriptors = 256;
 

@@ -8,17 +8,17 @@
 
 namespace deepgap {
 
-// Before anything is opened: a closed descriptor of the first three would become that of the next file, and what is printed would go
-// there. Those are opened so that reading and writing fail.
+// Opens closed descriptors out of the first three, so that reading and writing them fail. Must be called before anything is opened: a
+// closed one would become that of the next file, and what is printed would go there.
 void hold_standard_descriptors();
 
 // Texts have "±", which is shown as "+/-" where the locale (LC_ALL, LC_CTYPE, LANG) is not one of UTF-8.
 std::string for_locale(std::string_view text);
 
-// To people; lost without an error where `out` is closed, full or a pipe that nobody reads.
+// Writes to people; the text is lost without an error where `out` is closed, full or a pipe that nobody reads.
 void say(std::FILE* out, std::string_view text) noexcept;
 
-// To standard output as fmt::print() writes it, without what a terminal would obey: for texts that quote files, Stores among them, which
+// Writes to standard output as fmt::print() does, without what a terminal would obey: for texts that quote files, Stores among them, which
 // others may have made (printable_lines() of words.h).
 void print_text(std::string_view text);
 

@@ -44,7 +44,7 @@ std::string read_text(const std::string& path, size_t limit_bytes = size_t{64} <
 // Readers see the old file or the new one, never half of one; links and devices: base/output_file.h.
 void write_file_atomic(const std::string& path, std::string_view content);
 void make_directories(const std::string& path);
-// Where files go that nobody keeps: $TMPDIR where that is a folder, else /tmp.
+// Returns the folder for temporary files: $TMPDIR if that is a folder, else /tmp.
 std::string folder_for_temporary_files();
 
 }  // namespace deepgap

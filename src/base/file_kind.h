@@ -1,4 +1,4 @@
-// What a file is that people give in place of an ONNX file, by its first bytes. Pure; any thread.
+// Recognises, by its first bytes, a file that people give instead of an ONNX file. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace deepgap {
 // pull' in its repository". "" where the bytes are none of the kinds known here.
 std::string other_file_kind(std::span<const std::byte> bytes);
 
-// Whether it begins as safetensors files do, which are one of the kinds above.
+// Returns whether it begins as safetensors files do, which are one of the kinds above.
 bool is_safetensors_file(std::span<const std::byte> bytes);
 
-// What to do with a network of another framework, by the ending of its name: "" where the ending is not known.
+// Returns advice for a network of another framework, by the ending of its name; "" if the ending is not known.
 std::string other_framework(const std::string& path);
 
 }  // namespace deepgap

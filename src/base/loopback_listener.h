@@ -1,4 +1,4 @@
-// For tests and benchmarks that play a server: a TCP socket that listens on the loopback interface. accept() from one thread, the rest from
+// A TCP socket that listens on the loopback interface, for tests and benchmarks that play a server. accept() from one thread, the rest from
 // any; ends with the object.
 #pragma once
 

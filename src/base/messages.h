@@ -12,7 +12,7 @@ std::string invalid_value(std::string_view value, std::string_view place, std::s
 // A fraction of 0 or more and below 1, as "2%" or "0.02". Throws Error{usage} otherwise, and for "5" asks "did you mean 5%?". `example` is
 // a percentage that makes sense there.
 double checked_fraction(std::string_view text, std::string_view place, std::string_view example);
-// The same above 0.
+// Returns the same number if it is above 0, else throws.
 double checked_positive_fraction(std::string_view text, std::string_view place, std::string_view example);
 
 }  // namespace deepgap

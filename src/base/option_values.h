@@ -1,4 +1,4 @@
-// What values an engine's option takes, by what the engine declares of it. Pure functions; any thread.
+// Values that an engine's option takes, by what the engine declares about it. Pure functions; any thread.
 #pragma once
 
 #include <deepgap/backend.h>

@@ -11,7 +11,7 @@
 
 namespace deepgap {
 
-// What writing to a path ends at.
+// The target that writing to a path ends at.
 struct OutputTarget {
   std::string path;       // links followed, also one to nothing yet; nothing is made
   int descriptor = -1;    // number of this process's descriptor that the path names: /dev/stdout, /dev/fd/3

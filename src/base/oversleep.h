@@ -1,5 +1,5 @@
-// How long before its time a sleep must end so that who sleeps is seldom late: sleepers are woken a while after the time that they asked
-// for, some microseconds later on one machine and 100 on another.
+// Learns how early a sleep must end so that it is seldom late: the system wakes a sleeper a while after the time that it asked for, some
+// microseconds later on one machine and 100 on another.
 #pragma once
 
 #include <deepgap/clock.h>

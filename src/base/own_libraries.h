@@ -1,4 +1,4 @@
-// Where plug-ins and the libraries lie that came with deepgap.
+// The folders of the plug-ins and libraries that came with deepgap.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ namespace deepgap {
 
 inline constexpr int most_json_levels = 500;
 
-// Whether arrays and objects stand in each other more than `levels` deep. Of text that is not JSON the answer means nothing.
+// Returns whether arrays and objects nest more than `levels` deep. The answer means nothing if the text is not JSON.
 inline bool is_nested_deeper(std::string_view text, int levels) {
   int level = 0;
   bool in_string = false;

@@ -7,9 +7,9 @@ namespace deepgap {
 
 // Rounded to `digits` significant ones: 0.0123, 12.3, 1230, 12,300. Beyond a million million and below a billionth it has an exponent.
 std::string significant_text(double value, int digits);
-// The same without zeros at the end: 4, 12.5, 1230.
+// Prints without zeros at the end: 4, 12.5, 1230.
 std::string short_text(double value, int digits);
-// As tables have it: three significant digits, four from 100 on: 1.50, 38.1, 250.0, 123,500.
+// Prints as tables have it: three significant digits, four from 100 on: 1.50, 38.1, 250.0, 123,500.
 std::string number_text(double value);
 // A fraction as a percentage: "0.04 %", "3.1 %", "17 %", "680 %"; "unknown" where it is not finite.
 std::string percent_text(double fraction);

@@ -6,7 +6,7 @@
 
 namespace deepgap {
 
-// How many parts of `size` hold `whole`, the last one perhaps in part.
+// Returns how many parts of `size` hold `whole`, the last one perhaps in part.
 template <std::integral A, std::integral B>
 constexpr std::common_type_t<A, B> divide_up(A whole, B size) {
   return (whole + size - 1) / size;

@@ -59,7 +59,7 @@ class Subprocess {
   void lift_limits();            // removes the limits of memory and CPU: this process's own hold
   void send_signal(int number);  // nothing when it has ended already
   std::optional<ExitState> poll_exit();
-  // nullopt: still running after `timeout`. Drains the output meanwhile, so that the child cannot block on it.
+  // Returns nullopt if it still runs after `timeout`. Drains the output meanwhile, so that the child cannot block on it.
   std::optional<ExitState> wait(std::chrono::milliseconds timeout);
 
  private:

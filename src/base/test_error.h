@@ -1,4 +1,4 @@
-// For tests: how an action fails.
+// Tests use this to look at how an action fails.
 #pragma once
 
 #include <deepgap/error.h>
@@ -10,7 +10,7 @@
 
 namespace deepgap {
 
-// Its one line; the test fails where the Error is of another kind or longer. "no error" when nothing is thrown.
+// Returns its one line; the test fails if the Error has another kind or is longer. "no error" when nothing is thrown.
 template <std::invocable Action>
 std::string error_of(const Action& action, ErrorKind kind = ErrorKind::usage) {
   try {
@@ -24,7 +24,7 @@ std::string error_of(const Action& action, ErrorKind kind = ErrorKind::usage) {
   return "no error";
 }
 
-// What it throws, to be looked at; {internal, "nothing was thrown"} when nothing is.
+// Returns what it throws, to be looked at; {internal, "nothing was thrown"} when nothing is.
 template <std::invocable Action>
 Error failure_of(const Action& action) {
   try {

@@ -1,4 +1,4 @@
-// For tests: a Model that is a Graph, and what the test says of it. It has no file.
+// A Model for tests that holds a Graph, and what the test says about it. It has no file.
 #pragma once
 
 #include <deepgap/model.h>

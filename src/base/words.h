@@ -7,11 +7,11 @@
 
 namespace deepgap {
 
-// Whether `word` stands in `text` as a word of its own: "Conv" is not in "ConvTranspose". Never for an empty word.
+// Returns whether `word` stands in `text` as a word of its own: "Conv" is not in "ConvTranspose". Never for an empty word.
 bool has_word(std::string_view text, std::string_view word);
 // Control characters, line ends and what turns the direction of writing become a space each; what is no UTF-8 stays.
 std::string printable(std::string_view text);
-// The same of several lines: line ends and tabs stay.
+// Returns several lines likewise: line ends and tabs stay.
 std::string printable_lines(std::string_view text);
 // One line for people: printable, and what is beyond `most` bytes becomes "...".
 std::string one_line(std::string_view text, size_t most = 300);

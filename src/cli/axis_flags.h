@@ -24,7 +24,7 @@ class AxisFlags {
   void declare(CLI::App& app, const std::string& group, std::span<const AxisFlag> table);
   // Models that were named without a flag.
   void add_models(std::vector<std::string> words) { words_ = std::move(words); }
-  // What was given, in the order of the table, then --axis, --shape and --input. Throws Error{usage}.
+  // Returns the given axes, in the order of the table, then --axis, --shape and --input. Throws Error{usage}.
   std::vector<Axis> axes() const;
   // The text given for an axis of the table, its parts joined by commas; empty: none.
   std::string text(const std::string& axis) const;

@@ -1,4 +1,4 @@
-// What stands behind a flag that is an axis, as its values. Looks at which files there are.
+// Parses the values behind a flag that is an axis. Looks at which files there are.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ std::vector<std::string> axis_values(const std::string& axis, const std::string&
 // A zoo name written otherwise, "ResNet-50" or "mobilenetv2", as the zoo has it; anything else as it is.
 std::string usual_model(const std::string& name);
 
-// Whether usual_model() is one of the zoo, whatever options follow.
+// Returns whether usual_model() is one of the zoo, whatever options follow.
 bool is_zoo_name(const std::string& name);
 
-// Whether a word without a flag names a study file; what does not is a model.
+// Returns whether a word without a flag names a study file; otherwise it names a model.
 bool is_study_word(const std::string& word);
 
 }  // namespace deepgap

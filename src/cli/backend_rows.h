@@ -1,5 +1,5 @@
-// What the backends report about themselves, each asked in a child process, so that this process opens no engine and a plug-in that crashes
-// or hangs is a row with its reason. For the commands `backends` and `devices`.
+// Asks each backend in a child process what it reports about itself, so that this process opens no engine and a plug-in that crashes or
+// hangs is a row with its reason. For the commands `backends` and `devices`.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -14,8 +14,8 @@ namespace deepgap {
 
 class CommandLine {
  public:
-  // To parse these: with the flags of the subcommand that they begin with and of no other, a tenth of the work, which each worker process
-  // would do again. Empty: with all flags.
+  // Builds the flags of the subcommand that the arguments begin with and of no other, a tenth of the work, which each worker process would
+  // do again. Without arguments: builds all flags.
   explicit CommandLine(const std::vector<std::string>& arguments = {});
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
@@ -25,7 +25,7 @@ class CommandLine {
   Command* parse(const std::vector<std::string>& arguments);
 
   const CLI::App& app() const { return app_; }
-  // Not the hidden ones, by name.
+  // Returns the commands that are not hidden, by name.
   std::vector<const CLI::App*> shown() const;
   const Command& command(const CLI::App& shown) const { return *commands_.at(&shown); }
   // Returns the help of the program, or of one subcommand by name. Throws Error{usage} for an unknown name.

@@ -1,4 +1,4 @@
-// What `deepgap compare` prints: as text, as Markdown for a pull request, as JSON for scripts. Pure functions.
+// Prints what `deepgap compare` found: as text, as Markdown for a pull request, as JSON for scripts. Pure functions.
 #pragma once
 
 #include "analysis/compare/compare_results.h"
@@ -14,7 +14,7 @@ struct ComparedSides {
   std::string a, b;  // how they are called: files, with their selections
 };
 
-// What `--fail-if-slower` found; nullopt within: nothing was compared, or devices differ.
+// The result of `--fail-if-slower`; nullopt within: nothing was compared, or devices differ.
 struct GateAnswer {
   double margin = 0;   // that was asked
   std::string result;  // a word for the exit code
@@ -35,7 +35,7 @@ std::string comparison_markdown(const ResultsComparison& comparison, const Compa
 std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
                             const std::optional<GateAnswer>& gate = std::nullopt);
 
-// As a page shows it (report/compare_page.h).
+// Returns the comparison as a page shows it (report/compare_page.h).
 ComparedStores compared_stores(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
 
 }  // namespace deepgap

@@ -22,7 +22,7 @@ struct ReaderLimits {
 // only the time is limited.
 int work_confined(const ReaderLimits& limits, const std::function<int()>& work);
 
-// For commands over Stores, with the files that they make: SQLite's own, beside a Store, are allowed.
+// Returns limits for commands over Stores, with the files that they make: SQLite's own, beside a Store, are allowed.
 ReaderLimits limits_of_stores(const std::vector<std::string>& stores, const std::string& output);
 
 }  // namespace deepgap

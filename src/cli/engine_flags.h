@@ -32,9 +32,9 @@ std::string cache_or_default(const std::string& folder);
 // Files that the request names are looked at by the reading child (worker/reading.h), before an engine's process reads them. Throws what is
 // wrong with them.
 void look_at(const OutputsRequest& request);
-// In a child of its own, since it runs an engine. Returns what carry_out() reports. Throws Error.
+// Quantizes in a child process, since it runs an engine. Returns what carry_out() reports. Throws Error.
 nlohmann::json quantize_in_child(const QuantizeOrder& order);
-// Where `request` asks for INT8 of an FP32 model: its quantized form is in the cache afterwards.
+// If `request` asks for INT8 of an FP32 model, puts its quantized form into the cache.
 void provide_quantized(const OutputsRequest& request);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// Where `deepgap export` writes to: standard output, or a file that appears under its name only when it is whole.
+// The output of `deepgap export`: standard output, or a file that appears under its name only when it is whole.
 #pragma once
 
 #include "base/output_file.h"

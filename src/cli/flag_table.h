@@ -26,7 +26,7 @@ struct CommandRow {
   HelpPlace place{};
 };
 
-// As --help shows them, without the hidden ones.
+// Returns the flags as --help shows them, without the hidden ones.
 std::vector<CommandRow> command_rows(const CommandLine& line);
 // One of them.
 CommandRow command_row(const CommandLine& line, const CLI::App& shown);

@@ -6,7 +6,7 @@
 
 namespace deepgap {
 
-// By record_id, as a Store keeps them. Throws Error{input} "FILE: cause": no list of exported profiles, a damaged one, two of one record.
+// Returns profiles by record_id, as a Store keeps them. Throws Error{input} "FILE: cause": not exported profiles, damaged, or repeated.
 std::map<std::string, std::string> read_exported_profiles(const std::string& text, const std::string& path);
 
 }  // namespace deepgap

@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// What a run is asked for besides, as far as that has a rule of its own for how long it takes.
+// Kinds of run that have a rule of their own for how long they take.
 struct RunKind {
   bool duel = false, tenants = false, find_peak = false, mlperf = false;
   bool is_alone() const { return !duel && !tenants && !find_peak && !mlperf; }  // each Point is measured by itself
@@ -26,7 +26,7 @@ class LengthFlags {
 
   bool repeats_are_auto() const { return repeats_ == "auto"; }
   bool is_quick() const { return quick_; }
-  // Whether they have a rule for how long it takes.
+  // Returns whether one of them has a rule for how long it takes.
   bool any_rule() const;
   // Returns the budget of the whole search if there is one. Throws Error{usage}.
   std::optional<std::chrono::nanoseconds> budget() const;

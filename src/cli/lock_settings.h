@@ -1,4 +1,4 @@
-// How commands that measure lock devices (run/device_locks.h).
+// Settings with which commands that measure lock devices (run/device_locks.h).
 #pragma once
 
 #include "run/device_locks.h"

@@ -17,7 +17,7 @@ class MlperfFlags {
   // The files' settings as axes of one value; user.conf goes before mlperf.conf, a flag before both. An audit goes before all of them, and
   // a flag that says something else of its settings is an error. Throws Error{usage | input}.
   void add_conf_files(const AxisFlags& given, Overrides& overrides) const;
-  // Where --scale is given. Throws Error{usage}.
+  // Applies --scale if it is given. Throws Error{usage}.
   void apply_scale(Study& study) const;
   bool is_scaled() const { return !scale_.empty(); }
   // Throws Error{usage} where a trace has no folder to go to.

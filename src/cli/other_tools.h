@@ -1,4 +1,4 @@
-// What the flags of other tools become here, or what is answered to them, as rows of tables. Only for src/cli/spellings.cpp, which reads
+// Tables of what the flags of other tools become here, or what is answered to them. Only for src/cli/spellings.cpp, which reads
 // them.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace deepgap {
 
-// What else stands on the command line.
+// The other words on the command line.
 class OtherWords {
  public:
   explicit OtherWords(const std::vector<std::string>& arguments) : arguments_(arguments) {}

@@ -1,4 +1,4 @@
-// What --find-peak makes of a Study: the load's axis at the search's first value, windows of fixed length, and the PeakOrder.
+// Turns a Study into a peak search: the load's axis at the search's first value, windows of fixed length, and the PeakOrder.
 #pragma once
 
 #include "plan/peak_planner.h"

@@ -1,4 +1,4 @@
-// From what `deepgap predict` is asked, and what was measured, to what src/analysis/predict works with: networks as numbers, devices as
+// Turns what `deepgap predict` is asked, and what was measured, into what src/analysis/predict works with: networks as numbers, devices as
 // figures.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace deepgap {
 // Networks by name, opened once.
 class Networks {
  public:
-  // As open_model() throws.
+  // Throws as open_model() does.
   const NetworkNeeds& of(const std::string& model, const std::map<std::string, std::vector<int64_t>>& shapes = {});
   // Returns the needs of a training step. `optimizer`: sgd, momentum, adam, adamw; throws Error{usage} for another.
   const NetworkNeeds& training(const std::string& model, const std::string& optimizer,
@@ -32,7 +32,7 @@ class Devices {
  public:
   // Finds a device by the driver's name for it; nullptr where no data sheet is known.
   const DeviceFigures* of_driver(const std::string& name);
-  // What a user writes, "h100" or "L4", as the name of a data sheet; where several match, the first that something was measured on. Throws
+  // Finds the data sheet for what a user writes, "h100" or "L4"; if several match, the first that something was measured on. Throws
   // Error{usage} listing what is known.
   const DataSheet& named(const std::string& name, const std::vector<MeasuredPoint>& measured) const;
   const DeviceFigures& figures(const DataSheet& sheet);
@@ -48,8 +48,8 @@ class Devices {
   std::map<std::string, std::unique_ptr<DeviceFigures>> known_;  // by name: a sheet's variant, a CPU's
 };
 
-// The packed Points of an engine and those of the Stores, valid or not, right: batches of one GPU with a known data sheet, steps of a
-// training on one that run as a CUDA graph, batches of a CPU whose ceilings a profile in these Stores has. Of a Point that both have, the
+// Returns the packed Points of an engine and those of the Stores, valid or not, right: batches of one GPU with a known data sheet, steps of
+// a training on one that run as a CUDA graph, batches of a CPU whose ceilings a profile in these Stores has. If both have a Point, the
 // Stores' counts. MeasuredPoint::device is the data sheet's variant, or the CPU's name.
 std::vector<MeasuredPoint> measured_points(MeasuredKind kind, const std::string& engine, const std::vector<std::string>& stores,
                                            Networks& networks, Devices& devices);

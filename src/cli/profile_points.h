@@ -1,4 +1,4 @@
-// What `deepgap run --profile` does when everything has been timed: a profile of each Point that ran, into the Store beside one Record.
+// Runs `deepgap run --profile` when everything has been timed: a profile of each Point that ran, into the Store beside one Record.
 #pragma once
 
 #include "run/run_study.h"

@@ -1,4 +1,4 @@
-// What `deepgap recommend` says, for people and as JSON. Pure functions.
+// The output of `deepgap recommend`, for people and as JSON. Pure functions.
 #pragma once
 
 #include "analysis/decide/recommend.h"

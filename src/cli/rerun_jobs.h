@@ -1,4 +1,4 @@
-// What it takes to repeat a Record: the Jobs of its Point, and of those that were measured with it. Pure; any thread.
+// Finds what it takes to repeat a Record: the Jobs of its Point, and of those that were measured with it. Pure; any thread.
 #pragma once
 
 #include "plan/study.h"
@@ -16,8 +16,8 @@ std::string short_id(const Record& record);
 // The one of those whose record_id begins so. Throws Error{usage} where there is none, or several.
 const Record& only_one(const std::vector<Record>& found, const std::string& beginning);
 
-// Whether it is of the same run, and of the same Point or of one that was measured together with that: a tenant of its set, a contender of
-// its duel.
+// Returns whether it is of the same run, and of the same Point or of one that was measured together with that: a tenant of its set, a
+// contender of its duel.
 bool is_kin(const Record& record, const Record& other);
 
 // The Record with the tenants of its set or the contenders of its duel in the same repeat of the same run; alone it is the only one.

@@ -9,7 +9,7 @@
 namespace deepgap {
 
 std::span<const AxisFlag> run_axes();
-// What --axis takes besides the options of a backend and a scenario, and the scenarios with theirs.
+// Returns help on --axis: what it takes besides the options of a backend and a scenario, and the scenarios with theirs.
 std::string axis_help();
 
 }  // namespace deepgap

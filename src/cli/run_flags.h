@@ -1,4 +1,4 @@
-// What the commands that make Records (run, tune) share: where these go, how workers are watched, and what is said at the end.
+// Flags that commands which make Records (run, tune) share: where these go, how workers are watched, and what is said at the end.
 #pragma once
 
 #include "run/run_study.h"
@@ -17,7 +17,7 @@ class RunFlags {
   void declare(CLI::App& app, const std::string& group);
   // Throws Error{usage}.
   RunSettings settings() const;
-  // Into the file that --export-json names, where it is given.
+  // Writes into the file that --export-json names, if it is given.
   void keep_json(const std::string& text) const;
   // The timed queries of this run into the file that --export-timings names, where it is given.
   void keep_timings(const RunReport& report, const RunSettings& settings) const;
@@ -31,7 +31,7 @@ class RunFlags {
 // "500ms" as nanoseconds; throws Error{usage} that names the flag.
 int64_t duration_flag(const std::string& flag, const std::string& text);
 
-// How many Records are where, and how to go on; nothing on stdout where that is JSON.
+// Prints how many Records are where, and how to go on; nothing on stdout if that is JSON.
 void print_ending(const RunReport& report, const RunSettings& settings, bool json);
 
 }  // namespace deepgap

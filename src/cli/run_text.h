@@ -1,4 +1,4 @@
-// What `deepgap run` reports about what it measured, for people and as JSON. Pure functions.
+// Prints what `deepgap run` measured, for people and as JSON. Pure functions.
 #pragma once
 
 #include "run/run_study.h"

@@ -17,10 +17,10 @@ namespace deepgap {
 
 class Selection {
  public:
-  // Empty: every Record. Throws Error{usage} for what is no list of key=value, and for a key that is no column and cannot be an option.
+  // Selects every Record if `text` is empty. Throws Error{usage} for what is not a list of key=value, and for an impossible key.
   explicit Selection(const std::string& text = "");
 
-  // What a flag asks for: one of these values; `tag`: a Record that has one of these tags. REQUIRES a key that is a column, or tag.
+  // Requires one of these values; `tag`: a Record that has one of these tags. REQUIRES a key that is a column, or tag.
   void require(const std::string& key, std::vector<std::string> values);
   // Begun at this time or later, and before that; nanoseconds since 1970. `said`: as the user wrote it.
   void since(int64_t unix_ns, const std::string& said);
@@ -35,7 +35,7 @@ class Selection {
 
   // Calls its argument with each of the Records that the selection was tried on.
   using EachRecord = std::function<void(const std::function<void(const Record&)>&)>;
-  // Where it holds for none of them: which condition is the reason, as one line: "unknown model 'resnet5', did you mean 'resnet50'?".
+  // Returns, as one line, the condition that leaves no Record: "unknown model 'resnet5', did you mean 'resnet50'?".
   std::string why_none(const EachRecord& each) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the Records of Stores say of their outputs' checks: `deepgap check A.db B.db`.
+// Compares the checks of outputs that the Records of Stores hold: `deepgap check A.db B.db`.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace deepgap {
 
 class Selection;
 
-// Whether it is an SQLite file, by its first bytes; false where it cannot be read.
+// Returns whether it is an SQLite file, by its first bytes; false if it cannot be read.
 bool is_store_file(const std::string& path);
 
 // Prints a line, or an object, for each Point on each device: its least exact check over all Records. Returns the exit code: 0 where

@@ -17,11 +17,11 @@ class Store;
 // too. Throws Error{input} where one of them cannot be read, before the first visit unless it is damaged further on.
 void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const std::function<void(const Store&, const Record&)>& visit);
 
-// The same, of the Records that the selection holds for, by what they say before they are made anonymous. Throws Error{usage} that names
-// the reason where there are none of it; an empty selection is of every Record, also where there are none.
+// Visits the Records that the selection holds for, by what they say before they are made anonymous. Throws Error{usage} that names the
+// reason if there are none; an empty selection holds for every Record, also if there are none.
 void look_at_selected(const std::vector<std::string>& paths, const Selection& selection, bool anonymous,
                       const std::function<void(const Store&, const Record&)>& visit);
-// For those that walk the Stores themselves, having found none.
+// Throws for commands that walk the Stores themselves and found no selected Record.
 [[noreturn]] void refuse_empty_selection(const std::vector<std::string>& paths, const Selection& selection);
 
 // "h100.db", "h100.db, h200.db": without folders.

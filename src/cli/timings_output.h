@@ -15,8 +15,8 @@ struct TimingsOf {
   std::string run_id;  // selects one `deepgap run`; empty: all
 };
 
-// To the file `output`, empty: to standard output; a row for each query, as CSV or a JSON array. What is missing is reported on stderr.
-// Throws Error{usage | input}.
+// Writes to the file `output`, empty: to standard output; a row for each query, as CSV or a JSON array. What is missing is reported on
+// stderr. Throws Error{usage | input}.
 void write_timings(const TimingsOf& of, bool json, const std::string& output);
 
 }  // namespace deepgap

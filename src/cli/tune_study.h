@@ -1,4 +1,4 @@
-// What `deepgap tune` makes of its flags: the configurations to be tried, as a Study, and how the best is looked for.
+// Turns the flags of `deepgap tune` into the configurations to be tried, as a Study, and how the best is looked for.
 #pragma once
 
 #include "plan/study.h"
@@ -23,9 +23,9 @@ struct TuneStudy {
   std::vector<std::string> varied;  // axes with more than one value
 };
 
-// With an axis `bound`: scenario server, one sample a query where `batch` is not given, threads x streams x max_batch x max_delay. Without:
-// scenario offline, threads x streams x batch. What is not given is chosen by the machine. On a CPU more streams than threads are left
-// out. Throws Error{usage}.
+// Makes the study. With an axis `bound`: scenario server, one sample a query if `batch` is not given, threads x streams x max_batch x
+// max_delay. Without: scenario offline, threads x streams x batch. What is not given is chosen by the machine. On a CPU more streams than
+// threads are left out. Throws Error{usage}.
 TuneStudy make_tune_study(const TuneRequest& request);
 
 }  // namespace deepgap

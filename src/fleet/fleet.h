@@ -76,7 +76,7 @@ void write_fleet(const Fleet& fleet, const std::vector<std::vector<Job>>& jobs);
 void remove_fleet(const Fleet& fleet, bool whole);
 std::vector<Job> read_task(const Fleet& fleet, int task);
 
-// What an attempt at a task says of itself, in parts/TASK/attempt-ID.json.
+// The state of an attempt at a task, in parts/TASK/attempt-ID.json.
 struct Attempt {
   enum class State { running, done, interrupted, failed };
   std::string id, node, device, reason, job;  // job: the scheduler's name of it
@@ -95,7 +95,7 @@ std::vector<Attempt> read_attempts(const Fleet& fleet);
 
 // Stores that were handed in for a task.
 std::vector<std::string> parts_of_task(const Fleet& fleet, int task);
-// Whether some attempt has ended with all of it.
+// Returns whether some attempt has finished the whole task.
 bool is_done(const std::vector<Attempt>& attempts);
 
 }  // namespace deepgap

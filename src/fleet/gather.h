@@ -1,4 +1,4 @@
-// What a fleet has measured so far, in one Store, and what there is to say of its nodes. May be called at any time, by anybody, as often as
+// Gathers what a fleet has measured so far into one Store, with notes on its nodes. May be called at any time, by anybody, as often as
 // wanted: it reads what was handed in and keeps nothing.
 #pragma once
 
@@ -18,10 +18,10 @@ struct Gathered {
   int64_t planned = 0, there = 0;  // (Point, repeat) pairs; there: in the Store, with an outcome that counts
   std::vector<std::string> notes;  // a line each: "n3: its clock is 12.0 s ahead of the shared disk's"
 };
-// nullopt: interrupted. Throws as merge_stores.
+// Returns nullopt if interrupted. Throws as merge_stores.
 std::optional<Gathered> gather_fleet(const Fleet& fleet, const std::string& store, const std::function<bool()>& interrupted);
 
-// What attempts say of the nodes that they ran on, and of those that ended without a word. Pure function.
+// Returns notes on the nodes that attempts ran on, and on attempts that ended without a word. Pure function.
 std::vector<std::string> node_notes(const Fleet& fleet, const std::vector<Attempt>& attempts);
 
 struct FleetStatus {

@@ -1,4 +1,4 @@
-// From a Study to a fleet that can be submitted: inspected here, where the user can mend what is wrong, and cut.
+// Makes a fleet that can be submitted out of a Study: inspects it here, where the user can fix what is wrong, and cuts it.
 #pragma once
 
 #include "fleet/cut_plan.h"

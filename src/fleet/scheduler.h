@@ -27,16 +27,16 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual std::vector<SchedulerOption> options() const = 0;
-  // Before the Plan is cut. Throws Error{usage|input} for what the scheduler does not know or allow, and fills in what the user left out:
-  // kinds, cpus, options. The longest that a task may take; 0: any time.
+  // Must be called before the Plan is cut. Throws Error{usage|input} for what the scheduler does not know or allow, and fills in what the
+  // user left out: kinds, cpus, options. Returns the longest that a task may take; 0: any time.
   virtual double prepare(Fleet& fleet) = 0;
-  // After it was cut, before anything is written: what cannot be run at all. Notes for the user.
+  // Rejects what cannot be run at all, after the Plan was cut and before anything is written. Returns notes for the user.
   virtual std::vector<std::string> check(const Fleet& fleet) = 0;
   // Takes tasks into hand, but for those that are there already. Called by whoever holds the fleet's lock.
   virtual void submit(const Fleet& fleet, const std::vector<int>& tasks) = 0;
-  // Whether anything of the fleet may be in its hands, if only a look at a node; also where it cannot say.
+  // Returns whether the scheduler may have something of the fleet, if only a look at a node; also if it cannot say.
   virtual bool may_have_taken(const Fleet& /*fleet*/) { return true; }
-  // For a dry run: what it says of what it would be given, without taking it. Throws Error{input} where it would refuse it.
+  // Reports, for a dry run, what it would be given, without taking it. Throws Error{input} if the scheduler would refuse it.
   virtual std::vector<std::string> rehearse(const Fleet& /*fleet*/) { return {}; }
   virtual std::vector<QueuedTask> list(const Fleet& fleet) = 0;
   virtual void cancel(const Fleet& fleet) = 0;

@@ -1,4 +1,4 @@
-// What Slurm is given and what it answers, as text. Pure functions.
+// The texts that Slurm gets and answers. Pure functions.
 #pragma once
 
 #include "fleet/scheduler.h"

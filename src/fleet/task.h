@@ -1,4 +1,4 @@
-// What a node does: one task of a fleet.
+// The work of a node: one task of a fleet.
 //
 // It measures into a Store on the node's own disk and hands in what is there every few seconds, as Stores of the Records since the last
 // time, copied to the shared folder under another name and renamed: a node that dies loses what it was measuring and what it measured
@@ -27,14 +27,14 @@ struct TaskSettings {
   std::FILE* progress = stderr;
 };
 
-// Where this runs: what the scheduler calls the node, else the host's name.
+// Returns the name of this node: the scheduler's name for it, else the host's.
 std::string node_name();
 
 // Returns an exit code; whatever went wrong is in the attempt's file, and on standard error.
 int run_task(const Fleet& fleet, int task, const TaskSettings& settings);
 
-// Whether deepgap runs on this node at all, as the first of its kind to be asked: it starts, sees the fleet's folder, has the CPUs, and can
-// do something of the task. Says what is wrong on standard error and in probe_file(); 0: nothing.
+// Checks whether deepgap runs on this node at all, as the first of its kind to be asked: it starts, sees the fleet's folder, has the CPUs,
+// and can do something of the task. Reports what is wrong on standard error and in probe_file(); 0: nothing.
 int probe_node(const Fleet& fleet, int task, const TaskSettings& settings);
 std::string probe_file(const Fleet& fleet, int task);
 

@@ -15,8 +15,8 @@ struct Prompt {
   int64_t output_tokens = 0;  // likewise
 };
 
-// At least one, at most `most`. By the end of its name: .txt, .jsonl, .json, .csv. Throws Error{usage} for another, {input} "FILE:LINE:
-// what is wrong".
+// Reads at least one prompt, at most `most`, by the end of the file's name: .txt, .jsonl, .json, .csv. Throws Error{usage} for another,
+// {input} "FILE:LINE: what is wrong".
 std::vector<Prompt> read_prompts(const std::string& path, int64_t most);
 
 }  // namespace deepgap

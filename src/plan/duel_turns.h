@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// How long a turn is at least (scenario/turn.h has the rest). Short: what disturbs a machine for seconds is then in both of a pair.
+// The shortest length of a turn (scenario/turn.h has the rest). Short: a disturbance of seconds is then in both turns of a pair.
 inline constexpr Nanoseconds duel_slice = 100'000'000;
 
 class DuelTurns {

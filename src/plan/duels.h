@@ -12,7 +12,7 @@ namespace deepgap {
 // themselves, a rule that ends each of them on its own.
 void check_duel(const Grid& grid);
 
-// What its turns end by: the margin and the budget.
+// Returns what ends the turns of a duel: the margin and the budget.
 StoppingSettings duel_stopping(const Grid& grid);
 
 // The contenders for one choice of the other axes, in the order of their values. Throws Error{usage} for a scenario that takes no turns.

@@ -65,7 +65,7 @@ class PeakPlanner final : public Planner {
   int timed_runs_ = 0;                 // that took time, of all searches
 };
 
-// What each run of a search is and shows; TunePlanner makes such runs too.
+// These describe each run of a search; TunePlanner makes such runs too.
 std::string load_text(double load);
 void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase);  // all but point_id and repeat
 // Returns the length of a run that goes to its end: `whole`, or what a search of usual length leaves for each within its budget, as far as

@@ -39,7 +39,7 @@ struct PeakSettings {
 enum class PeakPhase { bracket, bisect, confirm, refine };
 const char* name_of(PeakPhase phase);
 
-// What a run at the load that next() named has shown.
+// The result of a run at the load that next() named.
 struct PeakRun {
   bool held = false;
   std::optional<Interval> percentile;  // 95 % interval of what is bounded, as a share of the bound: below 1 is held
@@ -65,9 +65,9 @@ struct PeakResult {
   int all_runs = 0;                    // runs of the whole search
   std::optional<Crossing> crossing;    // for a confirmed search: where the bound is just held in the long run, by all runs
 
-  // That at least half of all runs at `load` hold, by the sign test over those that confirmed it; 0 without them.
+  // Returns the confidence that at least half of all runs at `load` hold, by the sign test over those that confirmed it; 0 without them.
   double confidence() const;
-  // The same that fewer than half hold at `above`.
+  // Returns likewise the confidence that fewer than half hold at `above`.
   double confidence_above() const;
 };
 

@@ -1,4 +1,4 @@
-// What a Planner found, besides the Records that led it there. Plain data.
+// The results of a Planner, besides the Records that led it there. Plain data.
 #pragma once
 
 #include "plan/peak_search.h"

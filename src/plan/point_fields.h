@@ -17,7 +17,7 @@ bool is_option_name(const std::string& name);
 
 // Sets a field or, under any other name, an option. `cpus` replaces threads = 0. Throws Error{usage}: "batch: 'x' is no ...".
 void set_on_point(Point& point, const std::string& name, const std::string& value, int cpus);
-// As it stands in the Point, or nothing for an option that it has not.
+// Returns the value as it stands in the Point; nullopt for an option that it does not have.
 std::optional<std::string> value_on_point(const Point& point, const std::string& name);
 
 // Throws Error{usage} where the condition can hold for no Point: unknown axis (not a field, not among `options`), `<` with a text.

@@ -21,9 +21,9 @@ struct Axis {
   std::vector<std::string> places{};  // where the user wrote each value: "FILE:LINE" or a flag; empty: unknown
 };
 
-// Into `axes`; nullptr when none has the name.
+// Returns a pointer into `axes`; nullptr when none has the name.
 const Axis* find_axis(const std::vector<Axis>& axes, std::string_view name);
-// In the place of the one of its name, else at the end.
+// Replaces the axis with the same name, else appends.
 void set_axis(std::vector<Axis>& axes, Axis axis);
 
 // [[grid.skip]]: leaves out combinations. All conditions must hold: {"batch", ">", "32"}, {"model", "=", "resnet101"}. `threads` may be

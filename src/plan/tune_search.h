@@ -37,7 +37,7 @@ struct TuneTrial {
   PeakPhase phase{};           // phase of that configuration's peak search
 };
 
-// What a trial has shown.
+// The result of a trial.
 struct TuneRun {
   bool failed = false;                          // no result: the configuration is out
   double throughput = 0;                        // above 0
@@ -58,8 +58,8 @@ struct TuneStanding {
 class TuneSearch {
  public:
   virtual ~TuneSearch() = default;
-  // nullopt: finished. `time_used`: share of the time allowed; from 1 on nothing is begun. Each trial must be answered by add() before
-  // the next one is asked for.
+  // Returns nullopt when finished. `time_used`: share of the time allowed; from 1 on nothing is begun. Each trial must be answered by add()
+  // before the next one is asked for.
   virtual std::optional<TuneTrial> next(double time_used) = 0;
   virtual void add(const TuneTrial& trial, const TuneRun& run) = 0;
   // The finalists, best first; before there are any, what has shown itself best. Empty where nothing was found.
@@ -69,8 +69,8 @@ class TuneSearch {
 std::unique_ptr<TuneSearch> make_throughput_race(const TuneSettings& settings);
 std::unique_ptr<TuneSearch> make_peak_race(const TuneSettings& settings, const PeakSettings& peak);
 
-// How many of `left` can be confirmed, each by `runs_each`, in the time that is left at the pace so far: `most` of them where that is not
-// known, and two at least.
+// Returns how many of `left` can be confirmed, each by `runs_each`, in the time that is left at the pace so far: `most` of them where that
+// is not known, and two at least.
 size_t affordable_finalists(size_t left, size_t most, int runs_each, double time_used, int runs_so_far);
 
 }  // namespace deepgap

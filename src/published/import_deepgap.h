@@ -1,4 +1,4 @@
-// What `deepgap export` wrote, as Records again: rows of CSV or JSON. Exported once more, they give the same rows. They are what was
+// Reads what `deepgap export` wrote, rows of CSV or JSON, as Records again. Exported once more, they give the same rows. They are what was
 // measured, not what somebody published; raw timings and series are not in rows. Pure functions; any thread.
 #pragma once
 

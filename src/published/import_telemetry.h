@@ -1,4 +1,4 @@
-// What `deepgap export --telemetry` wrote: the readings of probes, back into the Records that they are of.
+// Reads what `deepgap export --telemetry` wrote: the readings of probes, back into their Records.
 #pragma once
 
 #include "published/csv.h"

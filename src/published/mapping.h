@@ -8,8 +8,8 @@
 
 namespace deepgap {
 
-// What a column may mean. Texts and counts are parts of a Point (model, precision, batch, device_name, option.NAME); every other meaning is
-// a metric by its id, or metric.NAME for what deepgap has no metric of.
+// The meaning of a column. Texts and counts are parts of a Point (model, precision, batch, device_name, option.NAME); every other meaning
+// is a metric by its id, or metric.NAME for what deepgap does not measure.
 struct Meaning {
   enum class Kind { text, count, number, ignored };
   std::string name;
@@ -42,7 +42,7 @@ Mapping read_mapping(const std::string& text, const std::string& label);
 // Error{input} naming what no Mapping knows.
 Mapping mapping_for(const std::vector<std::string>& header, const std::string& path);
 
-// What a value in `unit` is multiplied with to be in the meaning's; throws Error{usage} where it does not fit.
+// Returns the factor that turns a value in `unit` into the meaning's unit; throws Error{usage} where it does not fit.
 double unit_factor(const std::string& unit, const Meaning& meaning);
 
 }  // namespace deepgap

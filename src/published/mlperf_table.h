@@ -1,6 +1,6 @@
-// What MLPerf publishes, as tables in deepgap's own words, which import_csv() takes: LoadGen's summary of a run (mlperf_log_summary.txt)
-// and the results of a round as the submission checker lists them (summary.csv: a row for each system, model and scenario),
-// and the tree of a submission.
+// Reads what MLPerf publishes, as tables in deepgap's own words, which import_csv() takes: LoadGen's summary of a run
+// (mlperf_log_summary.txt), the results of a round as the submission checker lists them (summary.csv: a row for each system, model and
+// scenario), and the tree of a submission.
 #pragma once
 
 #include "published/csv.h"

@@ -8,7 +8,7 @@
 
 namespace deepgap {
 
-// By name, "prices.toml". Throws Error{internal} for one that is not there.
+// Returns a packed file by name, "prices.toml". Throws Error{internal} if it is not there.
 std::string_view packed_file(const std::string& name);
 // All of them, by name.
 const std::vector<std::pair<std::string, std::string_view>>& packed_files();

@@ -12,7 +12,7 @@ namespace deepgap {
 // price that is negative or dated in the future, two currencies, two prices of one name, an unknown key.
 Prices open_prices(const std::string& name);
 
-// The same from its text; `label` is for errors and for people. `today` decides what is old.
+// Reads prices from text; `label` is for errors and for people. `today` decides what is old.
 Prices read_prices(const std::string& text, const std::string& label, std::chrono::sys_days today);
 
 }  // namespace deepgap

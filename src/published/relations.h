@@ -1,4 +1,4 @@
-// What the columns of one row must have to do with each other, and where what is printed says otherwise.
+// Checks how the columns of one row must relate, and reports where what is printed says otherwise.
 //
 // Every printed number stands for an interval, half a unit of its last digit to either side; a derived one contradicts the others only
 // where its interval and that of the recomputed value do not meet, so that rounding is never a finding. A throughput beside a time may have

@@ -8,7 +8,7 @@ namespace deepgap {
 
 inline constexpr const char* dataset_hash_option = "dataset_hash";
 
-// For labels: who looks at one run, or one machine, knows a dataset by its name.
+// Removes the hash for labels: a reader of one run, or one machine, knows a dataset by its name.
 inline Point without_dataset_hash(Point point) {
   point.options.erase(dataset_hash_option);
   return point;

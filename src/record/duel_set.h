@@ -22,7 +22,7 @@ struct ContenderPlace {
 // Makes one duel of them, in this order; `values`: of `axis`, one for each.
 void join_duel(std::span<Point> points, const std::string& axis, std::span<const std::string> values);
 
-// nullopt: it takes part in no duel.
+// Returns the Point's place; nullopt: it takes part in no duel.
 std::optional<ContenderPlace> contender_place(const Point& point);
 // REQUIRES a contender, as all below.
 std::string duel_axis(const Point& point);       // "backend"

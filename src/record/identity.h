@@ -12,8 +12,8 @@
 
 namespace deepgap {
 
-// Which network with which weights. Points with equal keys have one reference, and in one process one loaded Model. A file is known by its
-// content once that was read, whatever its path.
+// Identifies a network with its weights. Points with equal keys have one reference, and in one process one loaded Model. A file is known by
+// its content once that was read, whatever its path.
 struct ModelKey {
   std::string model, model_hash, weights;  // model: empty if there is a hash
   std::string seed, shape;                 // as the Point's options say
@@ -24,7 +24,7 @@ struct ModelKey {
 };
 ModelKey model_key(const Point& point);
 
-// Which samples, with which labels. Those of files are known by their content once the inspection has read it, whatever their path.
+// Identifies the samples and their labels. Files are known by their content once the inspection has read it, whatever their path.
 struct DatasetKey {
   std::string dataset, dataset_hash, seed, samples, labels, label_offset;  // dataset, labels: empty if there is a hash
   size_t least = 0;  // samples that an MLPerf run wants; 0: it is none, or not looked at
@@ -39,7 +39,7 @@ struct WorkloadKey {
 };
 WorkloadKey workload_key(const Point& point);
 
-// What decides whether a reference, and the QDQ form of the Model, can be made at all.
+// Decides whether a reference, and the QDQ form of the Model, can be made at all.
 struct ReferenceSubject {
   ModelKey model;
   DatasetKey dataset;
@@ -65,7 +65,7 @@ struct Identity {
 };
 
 Identity identity_of(const Record& record);
-// The same from the facts of a worker's environment; the Point's placement says which of the devices in it are meant.
+// Reads the identity from the facts of a worker's environment; the Point's placement says which of the devices in it are meant.
 Identity identity_of(const Point& point, const Facts& environment);
 
 // Returns the machine, one of several of a kind, that a Record was measured on: its name in a fleet, else its host's, else the one that it
@@ -75,7 +75,7 @@ std::string node_of(const Record& record);
 inline constexpr const char* fleet_node_fact = "fleet.node";
 inline constexpr const char* host_alias_fact = "host.alias";
 
-// What is one result: repeats of it are combined, and it is compared with others.
+// Identifies one result: repeats of it are combined, and it is compared with others.
 struct PointOnDevice {
   Point point;
   std::string device;  // Identity::device

@@ -1,5 +1,5 @@
-// Which percentiles of latency and of waiting are metrics, and how these are named: the worker makes them where it could not keep all
-// timings, src/analysis from the timings, and reports draw them.
+// The percentiles of latency and of waiting that are metrics, and their names: the worker makes them where it could not keep all timings,
+// src/analysis from the timings, and reports draw them.
 #pragma once
 
 #include <string>

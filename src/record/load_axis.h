@@ -1,4 +1,4 @@
-// Which part of a Point is the load that its scenario offers, as a peak search chooses it. Pure functions.
+// The part of a Point that is the load which its scenario offers, as a peak search chooses it. Pure functions.
 #pragma once
 
 #include <deepgap/record.h>
@@ -14,7 +14,7 @@ struct LoadAxis {
   std::string unit;  // "queries a second"
 };
 
-// What a scenario says of itself to rooms that know it by name alone. Scenarios are linked into the program, and declare it before main().
+// The traits of a scenario for modules that know it by name alone. Scenarios are linked into the program, and declare them before main().
 struct ScenarioTraits {
   std::optional<LoadAxis> load_axis;  // nullopt: it has no load to choose
   bool draws_arrivals = false;        // its queries come at times drawn from a seed: two of one seed would be asked at the same times
@@ -27,10 +27,10 @@ bool declare_scenario(const std::string& name, const ScenarioTraits& traits);
 // Returns the traits; for an unknown scenario, those of a scenario without a load.
 ScenarioTraits scenario_traits(const std::string& name);
 
-// nullopt: a scenario without a load to choose.
+// Returns nullopt for a scenario without a load to choose.
 std::optional<LoadAxis> load_axis(const std::string& scenario);
 
-// What one Timing of such a Point is of: "batch", "query", "step"; and of a Record, which says it itself (fact `unit`).
+// Returns the unit of one Timing of such a Point: "batch", "query", "step"; a Record says it itself (fact `unit`).
 std::string unit_of_work(const Point& point);
 std::string unit_of_work(const Record& record);
 // "1 query", "12 batches"

@@ -12,7 +12,7 @@ inline constexpr const char* published_option = "published";
 // A fact: the currency of costs that a Record was imported with.
 inline constexpr const char* published_currency_fact = "published.currency";
 
-// Who published it; empty: it was measured.
+// Returns who published it; empty: it was measured.
 inline std::string publisher_of(const Point& point) {
   const auto found = point.options.find(published_option);
   return found == point.options.end() ? "" : found->second;

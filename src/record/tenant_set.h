@@ -24,11 +24,11 @@ struct TenantPlace {
 // Makes one set of them, in this order. What they said of an earlier set is forgotten, but for tenant_cpus.
 void join_tenants(std::span<Point> points);
 
-// nullopt: it is measured alone.
+// Returns the Point's place; nullopt: it is measured alone.
 std::optional<TenantPlace> tenant_place(const Point& point);
 // REQUIRES a tenant, as all below.
 bool splits_cpus(const Point& point);
-// Its part of `tenants`: "resnet50 batch=8".
+// Returns the Point's part of `tenants`: "resnet50 batch=8".
 std::string tenant_name(const Point& point);
 // Equal for the tenants of one set, and for no other Point.
 struct TenantSetKey {

@@ -17,7 +17,7 @@ std::vector<Timing> decode_timings(std::string_view block);  // throws Error{inp
 std::string encode_series(std::span<const Series> series);
 std::vector<Series> decode_series(std::string_view block);  // throws Error{input}
 
-// How many timings a block holds, without decompressing it. Throws Error{input}.
+// Returns how many timings a block holds, without decompressing it. Throws Error{input}.
 int64_t timing_count(std::string_view block);
 
 }  // namespace deepgap

@@ -23,7 +23,7 @@ struct TokenDelivery {
   bool operator==(const TokenDelivery&) const = default;
 };
 
-// What one query generated, in order of time.
+// The tokens that one query generated, in order of time.
 struct TokenStream {
   uint64_t query = 0;   // Timing::query
   Nanoseconds due = 0;  // Timing::scheduled
@@ -38,13 +38,13 @@ struct TokenStream {
   std::optional<double> tpot_ms() const;            // from the first token to the last, for each token after the first
 };
 
-// What a bound on `metric` (stats/latency_bound.h) limits of one query: ttft, tpot, itl (its longest time between tokens), or latency. The
-// first token of an answer without tokens never comes: its ttft is infinite, and no bound on it is held.
+// Returns what a bound on `metric` (stats/latency_bound.h) limits in one query: ttft, tpot, itl (its longest time between tokens), or
+// latency. The first token of an answer without tokens never comes: its ttft is infinite, and no bound on it is held.
 std::optional<double> bounded_ms(const TokenStream& stream, const std::string& metric);
 
-// In the order given.
+// Returns series in the order given.
 std::vector<Series> token_series(std::span<const TokenStream> streams);
-// Those of the Record's queries whose tokens it has, in order of its timings. Throws Error{input} where Series contradict each other.
+// Returns the queries of the Record whose tokens it has, in order of its timings. Throws Error{input} if Series contradict each other.
 std::vector<TokenStream> token_streams(const Record& record);
 
 // The times between tokens in ms, a value for each token after its query's first delivery. A delivery of several tokens counts as so many

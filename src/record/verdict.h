@@ -1,4 +1,4 @@
-// What a Verdict lets one do with a result. Pure functions; any thread.
+// The uses that a Verdict allows for a result. Pure functions; any thread.
 #pragma once
 
 #include <deepgap/record.h>

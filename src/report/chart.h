@@ -41,9 +41,9 @@ struct Chart {
   std::vector<ChartLine> lines;
 };
 
-// Empty when no line has a point that can be drawn (finite; positive on a logarithmic axis).
+// Returns an empty text when no line has a point that can be drawn (finite; positive on a logarithmic axis).
 std::string chart_svg(const Chart& chart);
-// Whether lines carry their labels at their ends: they are few and short. Otherwise a legend must say them.
+// Returns whether lines carry their labels at their ends: they are few and short. Otherwise a legend must show them.
 bool has_end_labels(const Chart& chart);
 // The markers of lines by style, each as an SVG path around its centre.
 const std::array<std::string_view, 8>& marker_paths();

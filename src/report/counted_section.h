@@ -1,4 +1,4 @@
-// What a GPU's counters said of a profile's batch, as a part of its page: by family and for the network, or why they said nothing.
+// The part of a profile's page with the GPU's counters: by family and for the network, or why there are none.
 #pragma once
 
 #include "profile/work_table.h"

@@ -22,7 +22,7 @@ using Cell = std::variant<std::monostate, bool, int64_t, double, std::string>;
 
 enum class ExportFormat { csv, json };
 
-// What a row is made of: a Record, or a Point's summary in a Record's clothes.
+// The source of a row: a Record, or a Point's summary in the form of a Record.
 struct ExportRow {
   const Record* record = nullptr;
   const Facts* environment = nullptr;

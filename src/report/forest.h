@@ -23,7 +23,7 @@ struct Forest {
   std::vector<ForestRow> rows;
 };
 
-// Empty where no row can be drawn.
+// Returns an empty text if no row can be drawn.
 std::string forest_svg(const Forest& forest);
 
 }  // namespace deepgap

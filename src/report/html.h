@@ -9,12 +9,12 @@ namespace deepgap {
 
 // Safe between tags and in quoted attributes: & < > " ' are written as entities, control characters as U+FFFD.
 std::string html_escaped(std::string_view text);
-// The same for Markdown tables and paragraphs: HTML-escaped, and what Markdown gives a meaning to is taken literally; one line.
+// Escapes for Markdown tables and paragraphs: HTML-escaped, and what Markdown gives a meaning to is taken literally; one line.
 std::string markdown_escaped(std::string_view text);
-// The same for a quoted string of a style sheet within a page, which knows no entities: what could end the string or the sheet is written
-// as a number.
+// Escapes for a quoted string of a style sheet within a page, which knows no entities: what could end the string or the sheet is written as
+// a number.
 std::string css_escaped(std::string_view text);
-// At most `most` characters (code points); what is left out is marked.
+// Returns at most `most` characters (code points); a mark shows that some are left out.
 std::string shortened(std::string_view text, size_t most);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// Which statements of the findings a summary shows, and which it folds away. Pure.
+// Decides which statements of the findings a summary shows, and which it folds away. Pure.
 #pragma once
 
 #include "analysis/finding.h"

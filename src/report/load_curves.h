@@ -8,7 +8,7 @@
 
 namespace deepgap {
 
-// Whether the Point is of a peak search.
+// Returns whether the Point belongs to a peak search.
 bool is_peak_run(const PointSummary& point);
 
 // A figure for each search and each sweep of the Workload; empty without one.

@@ -1,4 +1,4 @@
-// What MLPerf's audit finds in the logs of TEST01 and TEST04, as the verification files of a submission say it.
+// The results of MLPerf's audit over the logs of TEST01 and TEST04, as the verification files of a submission state them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// For tests: how often a part stands in a text.
+// Counts how often a part stands in a text, for tests.
 #pragma once
 
 #include <cstddef>

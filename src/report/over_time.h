@@ -1,4 +1,4 @@
-// What happened while a Point was measured: latency over time, and beside it what the probes read. Pure functions.
+// Shows what happened while a Point was measured: latency over time, and beside it what the probes read. Pure functions.
 #pragma once
 
 #include <deepgap/record.h>

@@ -1,4 +1,4 @@
-// What every page is around its content: head, style sheet, footer; nothing on it may be loaded from anywhere, whatever a Store says. Pure.
+// The frame of every page: head, style sheet, footer; nothing on it may be loaded from anywhere, whatever a Store says. Pure.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ namespace deepgap {
 
 std::string profile_page(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine);
 
-// The same in short, without a heading, for a page that has profile_style(): the roofline of families and what it says in sentences.
+// Returns the profile in short, without a heading, for a page that has profile_style(): the roofline of families and its sentences.
 std::string profile_part(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine);
 std::string_view profile_style();
 

@@ -25,7 +25,7 @@ struct RooflineDot {
   int style = 0;      // colour
   std::string tip;
   bool labelled = true;
-  // The same work by the bytes of nearer levels: rings at the dot's height, joined to it by a line. Name, FLOP a byte.
+  // Shows the same work by the bytes of nearer levels: rings at the dot's height, joined to it by a line. Name, FLOP per byte.
   std::vector<std::pair<std::string, double>> nearer = {};
 };
 
@@ -36,7 +36,7 @@ struct RooflineChart {
   std::vector<RooflineDot> dots;
 };
 
-// Empty where there is no slope, no peak or no dot that can be drawn.
+// Returns an empty text if there is no slope, no peak or no dot that can be drawn.
 std::string roofline_svg(const RooflineChart& chart);
 
 }  // namespace deepgap

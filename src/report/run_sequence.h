@@ -18,7 +18,7 @@ struct SequenceBin {
   double low = 0, mean = 0, high = 0;
 };
 
-// What is drawn over the run: a level or a line from one place to another, with words at its end.
+// A mark over the run: a level or a line from one place to another, with words at its end.
 struct SequenceMark {
   double begin = 0, end = 0;              // seconds
   double begin_value = 0, end_value = 0;  // values on the axis

@@ -1,4 +1,4 @@
-// What the probes read during a Record, as text for other programs: `deepgap export --telemetry`. Pure functions.
+// Prints the readings of probes during a Record for other programs: `deepgap export --telemetry`. Pure functions.
 #pragma once
 
 #include <deepgap/record.h>

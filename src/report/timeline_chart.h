@@ -7,7 +7,7 @@
 
 namespace deepgap {
 
-// Empty where nothing ran. Kernels are coloured by family, in the order of `families`.
+// Returns an empty text if nothing ran. Kernels are coloured by family, in the order of `families`.
 std::string timeline_svg(const Trace& trace, const std::vector<std::string>& families);
 
 }  // namespace deepgap

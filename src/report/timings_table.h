@@ -16,7 +16,7 @@ namespace deepgap {
 std::string timings_header();
 // A line for each of record.timings.
 std::string timings_rows(const Record& record);
-// The same as objects, each on a line, joined by commas; empty where there are none. For the inside of a JSON array.
+// Returns objects, each on a line, joined by commas; empty if there are none. For the inside of a JSON array.
 std::string timings_objects(const Record& record);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// What every section of a report shares: the arranged Points, what the findings say, the columns of tables, the caps.
+// The parts that sections of a report share: the arranged Points, what the findings say, the columns of tables, the caps.
 #pragma once
 
 #include "analysis/finding.h"
@@ -24,7 +24,7 @@ struct ReportCaps {
 };
 inline constexpr ReportCaps report_caps;
 
-// Where a narrow page has it: which point it is, what one looks for first, or all else.
+// The place on a narrow page: which point it is, what one looks for first, or all else.
 enum class ColumnPlace { rest, head, main };
 
 // A column of the table of points.
@@ -51,11 +51,11 @@ struct View {
 };
 View make_view(const Results& results);
 
-// What stands above a Workload's pictures: its label, and the device where all that is drawn ran on one: "resnet50 on NVIDIA H200".
+// Returns the heading of a Workload: its label, and the device if all that is drawn ran on one: "resnet50 on NVIDIA H200".
 std::string heading_of(const Workload& workload);
 
-// What to call each of these Points: by its Line's label and its batch, with the model where they are of several, so that no two look alike
-// that are not.
+// Returns a name for each of these Points: its Line's label and its batch, with the model if they have several, so that different Points
+// never look alike.
 std::vector<std::string> point_names(const View& view, const std::vector<const PointSummary*>& points);
 
 // A picture's Lines: the fastest ones, with their styles; `left_out` counts the others.

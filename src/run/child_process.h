@@ -50,15 +50,15 @@ class ChildProcess final : public WorkerLink {
   bool ended_ = false;
 };
 
-// Whether the child that looked at a Point may go on as its worker: it is on a server, whose answers a worker reads as well, without files,
-// and needs nothing that a process must begin with. It spares a process that loads the same client and asks the same server.
+// Returns whether the child that looked at a Point may go on as its worker: it is on a server, whose answers a worker reads as well,
+// without files, and needs nothing that a process must begin with. It spares a process that loads the same client and asks the same server.
 bool may_go_on(const Point& point);
 
 // A run's workers: processes, and the user's interrupts.
 class ProcessHost final : public WorkerHost {
  public:
   explicit ProcessHost(Interrupts& interrupts) : interrupts_(interrupts) {}
-  // For the first Point that may_go_on(); null: there is none.
+  // Keeps a child for the first Point that may_go_on(); null: there is none.
   void keep(std::unique_ptr<ChildProcess> looked) { looked_ = std::move(looked); }
   std::unique_ptr<WorkerLink> start(const Point& point) override;
   Nanoseconds now() override;

@@ -41,7 +41,7 @@ struct LockedDevice {
   std::string file;        // in the folder
   std::vector<int> units;  // CPUs; of a GPU the number 0
 };
-// Those of this machine: a server's devices are its own affair.
+// Returns the devices of this machine: a server locks its own devices.
 std::vector<LockedDevice> locked_devices(const std::set<DeviceId>& devices, const LockSettings& settings);
 
 struct DeviceHolder {
@@ -64,7 +64,7 @@ class DeviceLocks {
   // All of them or none: nullopt where they are ours now, else who has one of them. Throws Error{input} where the folder or a file in it
   // cannot be used.
   std::optional<DeviceHolder> take();
-  // Those that are free; the names of the others.
+  // Takes the devices that are free; returns the names of the others.
   std::vector<std::string> take_what_is_free();
 
  private:

@@ -1,4 +1,4 @@
-// What a Store has of a Plan already: what `--resume` leaves out, and counts as this run's.
+// The part of a Plan that a Store has already: `--resume` leaves it out, and counts it as this run's.
 #pragma once
 
 #include "run/inspected_plan.h"
@@ -26,8 +26,8 @@ class EarlierRecords {
   EarlierRecords(const Store& store, const Study& study, const RunSettings& settings, const InspectedPlan& plan, Progress& progress)
       : store_(store), study_(study), settings_(settings), plan_(plan), progress_(progress) {}
 
-  // Those of the `planned` Jobs that need not be measured again: of this study alone where settings.own_study, and not those of another
-  // device. `each` gets their Records, in the order of the Store. Says what of them may not be what was meant.
+  // Returns those of the `planned` Jobs that need not be measured again: from this study alone if settings.own_study, and not those of
+  // another device. `each` gets their Records, in the order of the Store. Reports which of them may not be what was meant.
   FinishedRecords finished(const std::set<JobId>& planned, const std::function<void(Record&&)>& each) const;
 
  private:

@@ -22,7 +22,7 @@ struct FirstLooks {
 // itself is not what a set of tenants measures, and an MLPerf run's rules say how long. `length` is what all looks may take.
 FirstLooks first_looks(const std::vector<Job>& runnable, std::chrono::nanoseconds length);
 
-// Until `length` is over or the user interrupts. The estimate learns from each; `see` gets what ran.
+// Looks until `length` is over or the user interrupts. The estimate learns from each; `see` gets what ran.
 void take_first_looks(const FirstLooks& looks, const InspectedPlan& plan, uint64_t seed, std::chrono::nanoseconds length,
                       Supervisor& supervisor, const Interrupts& interrupts, TimeEstimate& estimate,
                       const std::function<void(const Record&)>& see);

@@ -21,7 +21,7 @@ namespace deepgap {
 using JobId = std::pair<std::string, int>;  // point_id, repeat
 inline JobId id_of(const Job& job) { return {job.point_id, job.repeat}; }
 
-// Its Points were inspected: their ids are final.
+// A Plan whose Points were inspected: their ids are final.
 struct InspectedPlan {
   std::vector<Job> jobs;
   std::map<std::string, InspectedPoint> points;  // by point_id

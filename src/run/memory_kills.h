@@ -1,4 +1,4 @@
-// How often the kernel has killed a process for want of memory: distinguishes such a SIGKILL from one that somebody sent.
+// Counts how often the kernel has killed a process for want of memory: distinguishes such a SIGKILL from one that somebody sent.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ std::string point_label(const Point& point, bool with_threads = true);
 // "812.3 items/s (±0.8 %), p50 1.2 ms", or outcome and reason.
 std::string result_text(const Record& record);
 
-// How much is said while a run goes on: few: nothing; many: also what became of each Record in detail; json: events for a program.
+// The verbosity of a run: few: nothing; many: also what became of each Record in detail; json: events for a program.
 enum class Words { few, usual, many, json };
 
 // "load 0.2 s, warm_up 1 s, steady 8 s, ..." by the Record's windows, why it ended, and the last words of a worker that failed; a line for

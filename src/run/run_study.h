@@ -40,8 +40,8 @@ struct RunSettings {
   // A person waits: short looks at all Points come first, for about so long, and are shown as a provisional table. They are in no Store.
   // Ctrl-C then ends a window as its budget would: what it has so far is a Record.
   std::optional<std::chrono::nanoseconds> first_look;
-  // What is to be measured, in place of the whole Study: a part of an inspected Plan, as a fleet's task has it. A model file that is not
-  // what it was then is an Error{input}.
+  // The Jobs to measure instead of the whole Study: a part of an inspected Plan, as a fleet's task has it. A model file that is not what it
+  // was then is an Error{input}.
   std::optional<std::vector<Job>> part;
   LockSettings locks;                        // by default nothing is locked
   Facts facts;                               // that every Record gets
@@ -70,7 +70,7 @@ struct RunReport {
 // Runs a Study. If it is measured in parts, its name and seed identify it.
 RunReport run_study(const Study& study, const RunSettings& settings);
 
-// What run_study() would do: every Point with its repeats, whether it is refused or skipped, and a guess of the time.
+// The plan of run_study(): every Point with its repeats, whether it is refused or skipped, and a guess of the time.
 struct PlannedPoint {
   Point point;
   std::string point_id;

@@ -1,4 +1,4 @@
-// What a run ends with: a table of its Points, the failures by name, and the exit code that scripts rely on.
+// The end of a run: a table of its Points, the failures by name, and the exit code that scripts rely on.
 #pragma once
 
 #include "analysis/point_summary.h"
@@ -21,14 +21,14 @@ void judge_together(std::vector<Failure>& failures, const std::vector<PointSumma
 // Returns a line for each Point and text: "LABEL repeat 2: TEXT", or "LABEL (30 records): TEXT". Repeats are named if there are some.
 std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated);
 
-// As people read it: what was not asked for has "no target", what could not be shown is "inconclusive".
+// Returns the verdict as people read it: "no target" if none was asked for, "inconclusive" if it could not be shown.
 std::string verdict_words(Verdict verdict);
 
-// Whether the Record counts as one that can be used: ok and valid, skipped, and, unless `strict`, unstable.
+// Returns whether the Record counts as one that can be used: ok and valid, skipped, and, unless `strict`, unstable.
 bool is_usable(const Record& record, bool strict);
 
-// At most `width` columns wide, 0: as wide as it is. Then long names are shortened and columns left out, which a last line says.
-// `percentiles` of latency that are metrics get a column each, beside p50 and p99.
+// Returns a table at most `width` columns wide, 0: as wide as it is. Otherwise long names are shortened and columns left out, which a last
+// line says. `percentiles` of latency that are metrics get a column each, beside p50 and p99.
 std::string summary_table(const std::vector<PointSummary>& points, size_t width = 0, const std::vector<double>& percentiles = {});
 nlohmann::json summary_json(const std::vector<PointSummary>& points);
 

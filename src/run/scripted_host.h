@@ -1,4 +1,4 @@
-// For tests: workers that are scripts, on a time of their own that passes only while the parent waits.
+// Workers for tests: they are scripts, with a time of their own that passes only while the parent waits.
 #pragma once
 
 #include "record/record_json.h"
@@ -18,10 +18,10 @@
 
 namespace deepgap {
 
-// What a frame is: "run", "record", "turn" ...
+// Returns the kind of a frame: "run", "record", "turn" ...
 inline std::string kind_of(const Frame& frame) { return frame.header.value("kind", ""); }
 
-// What measure() would send of the order in `request`: from 1 s to 2 s it was in `window`.
+// Returns what measure() would send for the order in `request`: from 1 s to 2 s it was in `window`.
 inline Frame scripted_record(const Frame& request, Outcome outcome, const std::string& reason, const std::string& window,
                              std::vector<Timing> timings, double throughput) {
   constexpr Nanoseconds second = 1'000'000'000;
@@ -39,7 +39,7 @@ class ScriptedHost;
 
 class ScriptedLink final : public WorkerLink {
  public:
-  // What the worker does about a frame that its parent sends.
+  // The reaction of the worker to a frame that its parent sends.
   using Script = std::function<void(ScriptedLink&, const Frame&)>;
   ScriptedLink(ScriptedHost& host, Script script) : host_(host), script_(std::move(script)) {}
   ~ScriptedLink() override;

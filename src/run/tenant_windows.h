@@ -1,4 +1,4 @@
-// Whether tenants that began together also ran together to their ends. Pure function.
+// Checks whether tenants that began together also ran together to their ends. Pure function.
 #pragma once
 
 #include <deepgap/record.h>

@@ -15,14 +15,14 @@ struct TextColumn {
 // A line of titles, then one for each row.
 std::string text_table(const std::vector<TextColumn>& columns);
 
-// What may be done to a column so that a table fits: its cells shortened to `most` characters (3 at least), or all of it left out (0).
+// A step that makes a table fit: a column's cells are shortened to `most` characters (3 at least), or all of it is left out (0).
 struct Squeeze {
   std::string title;
   size_t most = 0;
 };
-// The same, at most `width` characters wide (0: as wide as it is) where `steps`, taken in their order until it fits, can have it so. A last
-// line says what was shortened or left out, and that --json has all.
-// Lines that are too wide even so end in "..".
+// Returns a table at most `width` characters wide (0: as wide as it is) if `steps`, taken in their order until it fits, can
+// make it so. A last line says what was shortened or left out, and that --json has all. Lines that are too wide even so end in
+// "..".
 std::string fitted_table(std::vector<TextColumn> columns, size_t width, const std::vector<Squeeze>& steps);
 
 // Lines of words, at most `width` wide where no word is longer.

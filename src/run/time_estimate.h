@@ -14,7 +14,7 @@ namespace deepgap {
 
 class TimeEstimate {
  public:
-  // By point_id, in seconds: what Points took in earlier runs of this Store, and what one query may take.
+  // Takes, by point_id, in seconds: the time of Points in earlier runs of this Store, and the time that one query may take.
   explicit TimeEstimate(std::map<std::string, double> history = {}, std::map<std::string, double> queries = {})
       : history_(std::move(history)), queries_(std::move(queries)) {}
   double seconds(const Job& job) const;
@@ -50,10 +50,10 @@ class TimeEstimate {
   double squared_errors_ = 0;  // logarithms of what the foretold_ took over what was guessed just before
 };
 
-// What a query of so much arithmetic may take on so many cores of a server.
+// Returns the guessed time of a query with so much arithmetic on so many cores of a server.
 double guessed_query_s(double flop, int threads);
 
-// What a stored Record took, by its windows; 0 when it has none.
+// Returns the time that a stored Record took, by its windows; 0 when it has none.
 double seconds_of(const Record& record);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// How long the rest of a run may take, as its progress shows. A guess. Main thread.
+// Estimates how long the rest of a run may take, as its progress shows. A guess. Main thread.
 #pragma once
 
 #include "run/inspected_plan.h"

@@ -1,4 +1,4 @@
-// What can be said of a Point's window before it is measured: whether its rate brings queries enough. Pure.
+// Notes on a Point's window before it is measured: whether its rate brings enough queries. Pure.
 #pragma once
 
 #include "plan/study.h"
@@ -8,9 +8,9 @@
 
 namespace deepgap {
 
-// How long the window of a Job at a rate will be, its growing under a bound with it; nullopt where only the answers decide that.
+// Returns how long the window of a Job at a rate will be, its growth under a bound included; nullopt if only the answers decide that.
 std::optional<Nanoseconds> scheduled_window(const Job& job);
-// How long queries come before such a window that are not recorded.
+// Returns how long queries come before such a window that are not recorded.
 Nanoseconds scheduled_lead(const Job& job, Nanoseconds window);
 
 // A line for people where the window of a Job under a bound will be longer than asked, or its budget too short to decide the bound; else

@@ -29,7 +29,7 @@ struct Worker {
   bool reference_asked = false;     // it has said once that it needs one
 };
 
-// What came of waiting for a worker.
+// The outcome of waiting for a worker.
 struct Answer {
   enum class Kind {
     frame,
@@ -48,7 +48,7 @@ struct Heard {
   Answer answer;
 };
 
-// How the parent waits.
+// The way in which the parent waits.
 struct Patience {
   WorkerHost& host;
   std::chrono::nanoseconds timeout;  // that a worker may be silent while it is waited for
@@ -61,7 +61,7 @@ class WorkerSet {
   using Payloads = std::vector<nlohmann::json>;
   // Makes the answer to all workers from what each said.
   using Agree = std::function<nlohmann::json(const Payloads&)>;
-  // What to do about a frame of that worker that is not the one waited for. True: it is dealt with, and the worker will speak again.
+  // Handles a frame of that worker that is not the one waited for. True: it is dealt with, and the worker will speak again.
   using Otherwise = std::function<bool(size_t worker, const Frame& frame)>;
 
   explicit WorkerSet(const Patience& patience) : patience_(patience) {}
@@ -74,7 +74,7 @@ class WorkerSet {
 
   // These wait for every worker that was not dropped, but for ready(); nullopt: all went well, else who did not, and what came instead.
   std::optional<Heard> meet(const Agree& agree, const Otherwise& otherwise);  // all come to the meeting and get the answer
-  // That one is loaded and warm; the others may be ready already, and none of them ends meanwhile.
+  // Waits until that one is loaded and warm; the others may be ready already, and none of them ends meanwhile.
   std::optional<Heard> ready(size_t worker, nlohmann::json& said, const Otherwise& otherwise);
   // Each one's answer to its order, in order of coming; `take` gives false for one that ends the set.
   std::optional<Heard> collect(const std::function<bool(size_t worker, const Frame& frame)>& take);
@@ -90,7 +90,7 @@ class WorkerSet {
   std::vector<Worker> workers_;
 };
 
-// Its order once more, from the beginning. `kind`: run, or reference.
+// Sends the worker its order once more, from the beginning. `kind`: run, or reference.
 void send_order(Worker& worker, const char* kind);
 
 // The first frame of `worker` that is no heartbeat, or why none came by then.

@@ -16,7 +16,7 @@ namespace deepgap {
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
-  // Not before the one that came before it. `never`: there are no more.
+  // Returns a time not before the one that came before it. `never`: there are no more.
   virtual Nanoseconds next() = 0;
 };
 

@@ -10,7 +10,7 @@
 
 namespace deepgap {
 
-// How many queries waited, over time: the highest in each period, so that memory is bounded by the length of the run.
+// The number of queries that waited, over time: the highest in each period, so that memory is bounded by the length of the run.
 class DepthLog {
  public:
   static constexpr Nanoseconds period = 10'000'000;

@@ -1,4 +1,4 @@
-// How a loop ends when the Target fails a query.
+// The end of a loop when the Target fails a query.
 #pragma once
 
 #include <deepgap/error.h>

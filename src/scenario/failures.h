@@ -25,7 +25,7 @@ class Failures {
   double share(int64_t answered) const;
   // "9 x connection reset; 2 x answered 503", the most frequent first; empty without any.
   std::string text() const;
-  // Whether nothing but failures came for so long that a loop which waits for answers need not go on.
+  // Returns whether nothing but failures came for so long that a loop which waits for answers need not go on.
   bool hopeless() const;
   // When the next query may begin after a failure: a loop that waits for answers would else knock as fast as it is refused.
   Nanoseconds pause_until() const { return pause_until_; }

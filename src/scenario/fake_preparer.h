@@ -1,4 +1,4 @@
-// For tests of end-to-end queries: a SamplePreparer without pictures.
+// A SamplePreparer without images, for tests of end-to-end queries.
 #pragma once
 
 #include "scenario/sample_preparer.h"

@@ -35,13 +35,13 @@ class Flight {
   // that waits because the harness was late with those before it is.)
   Nanoseconds add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples);
   void send();
-  // What has finished since the last call, in order of completion; valid until the next one. A query that the Target gave up by itself
-  // (shed) has Status::cancelled. Throws Error with the engine's reason when a query failed; one whose failure the Target outlives has
-  // Status::failed, where the traffic wants to know of these.
+  // Returns what has finished since the last call, in order of completion; valid until the next one. A query that the Target gave up by
+  // itself (shed) has Status::cancelled. Throws Error with the engine's reason when a query failed; one whose failure the Target outlives
+  // has Status::failed, if the traffic wants to know about these.
   std::span<const Timing> collect();
   std::string why_failed(const Timing& timing) const;  // valid for the last collect()
   bool took_any() const { return took_any_; }          // whether the last collect() saw any completion at all
-  // Before a wait: whether completions are to end it, as they do at first. False: one has come that would have, and there is no waiting.
+  // Sets, before a wait, whether completions end it, as they do at first. False: one that would have ended it has come; do not wait.
   bool await_completions(bool on);
   void cancel();  // gives up what has not begun; nothing is returned by collect() any more
 
@@ -71,7 +71,7 @@ class Flight {
   bool awaits_completions_ = true;
 };
 
-// Into the traffic's Failures, which it has: a Timing of the last collect() that is of the window.
+// Adds a Timing of the last collect() that is in the window to the traffic's Failures, which it must have.
 void note_failures(const Traffic& traffic, const Flight& flight, const Timing& timing);
 
 }  // namespace deepgap

@@ -49,7 +49,7 @@ class ArrivalSchedule final : public Schedule {
   Nanoseconds due_;
 };
 
-// Those of another process for so long, then those of this one: what comes in a window is the same with and without a lead.
+// Takes arrivals from another process for so long, then from this one: a window gets the same arrivals with and without a lead.
 class LeadSchedule final : public Schedule {
  public:
   LeadSchedule(std::unique_ptr<Arrivals> before, Nanoseconds length, std::unique_ptr<Arrivals> arrivals)
@@ -97,7 +97,7 @@ class ArrivalScenario : public Scenario {
   virtual std::vector<ScenarioOption> arrival_options() const = 0;  // besides in_flight
   virtual void parse_arrivals(const ScenarioOptions& options) = 0;
   virtual std::unique_ptr<Arrivals> make_arrivals() const = 0;
-  // For a process that is as good at any time as at its beginning: returns others of the same kind, for what comes before the window.
+  // Returns, for a process that is as good at any time as at its beginning, others of the same kind for what comes before the window.
   virtual std::unique_ptr<Arrivals> make_lead_arrivals() const { return nullptr; }
 
  private:

@@ -29,7 +29,7 @@ class TimingSink {
   virtual void add(const Timing& timing) = 0;
 };
 
-// What a Scenario sends, where, and until when.
+// The queries that a Scenario sends, their Target, and their end.
 struct Traffic {
   Target* target = nullptr;
   std::vector<uint32_t> samples;  // loaded Dataset indices, cycled
@@ -55,30 +55,30 @@ class Scenario {
   virtual std::vector<ScenarioOption> options() const = 0;
   // Checks and keeps the options it knows. Throws Error{usage}.
   virtual void parse(const std::map<std::string, std::string>& options) = 0;
-  // Whether its queries can hold so many samples. Throws Error{usage}.
+  // Checks that its queries can hold so many samples. Throws Error{usage}.
   virtual void check_batch(int64_t /*batch*/) const {}
   // Queries it keeps in flight, after parse(): the slots its Session must be loaded with at least.
   virtual int64_t in_flight() const { return 1; }
   // Completions in which each of those that a closed loop keeps in flight is answered once; of all samples at once, one of each of so many
   // devices. What others do has no rounds.
   virtual int64_t round(int64_t /*devices*/) const { return 1; }
-  // Whether it keeps as many in flight as the Session has slots, where these are more.
+  // Returns whether it keeps as many in flight as the Session has slots, if these are more.
   virtual bool uses_all_slots() const { return false; }
   // Length of the measured window where nobody asked for another ending. 0: the Stopping settings hold; never: until the scenario ends by
   // itself.
   virtual Nanoseconds default_duration() const { return 0; }
-  // For how long queries come before a window of that length is recorded, so that it begins with such a queue as there is, not with none.
+  // Returns how long queries come before a window of that length, so that it begins with a queue as usual, not with an empty one.
   virtual Nanoseconds lead(Nanoseconds /*window*/) const { return 0; }
   // Returns the traits that modules use which know the scenario by name.
   virtual ScenarioTraits traits() const { return {}; }
-  // Until the Stopping has enough (or its budget ends), the schedule ends, or `interrupted`. Everything submitted is completed when it
-  // returns.
-  // Called once for the warm-up and once for the steady window, each with its own Stopping and sink. What completes after the end was
-  // decided is not recorded. Throws Error when the Target fails.
+  // Runs until the Stopping has enough (or its budget ends), the schedule ends, or `interrupted`. Everything
+  // submitted is completed when it returns. Called once for the warm-up and once for the steady window, each with its
+  // own Stopping and sink. What completes after the end was decided is not recorded. Throws Error when the Target
+  // fails.
   virtual void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) = 0;
 };
 
-// What a scenario's file registers itself with.
+// A scenario's file registers itself with this.
 template <typename S>
 bool add_scenario() {
   const S scenario;

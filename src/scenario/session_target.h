@@ -20,7 +20,7 @@ namespace deepgap {
 // query.
 // std::unique_ptr<Session> load(Completion)
 using SessionLoader = std::function<std::unique_ptr<Session>(Completion)>;
-// Where the samples that a query reads lie: as the Dataset has them, or copied so that neighbours among the loaded ones are adjacent
+// The place of the samples that a query reads: as the Dataset has them, or copied so that neighbours among the loaded ones are adjacent
 // (adjacent_samples.h), which costs the memory of the loaded set and of one batch, and misses what is rewritten after load().
 enum class SampleLayout : uint8_t { as_they_are, adjacent };
 std::unique_ptr<Target> make_session_target(const SessionLoader& load, Dataset& dataset, int64_t batch, SampleLayout layout);

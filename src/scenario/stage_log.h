@@ -1,4 +1,4 @@
-// Where the time of end-to-end queries went, stage by stage. Plain values.
+// The time of end-to-end queries by stage. Plain values.
 #pragma once
 
 #include "stats/correlated.h"
@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// In their order; those of a query add up to the time from its submission to its answer.
+// Stages in their order; those of a query add up to the time from its submission to its answer.
 enum class Stage : uint8_t {
   wait_decode,  // until its first sample is begun
   read,         // the samples' files

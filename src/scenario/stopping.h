@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// What the whole window says of itself at the end, whatever ended it (docs/explanation/methodology.md#verdicts).
+// The verdict of the whole window about itself at the end, whatever ended it (docs/explanation/methodology.md#verdicts).
 struct WindowVerdict {
   Verdict verdict = Verdict::valid;  // the interval is within what was asked; or as_found, or unstable
   std::string reason;                // why it is unstable, in words

@@ -1,4 +1,4 @@
-// What the gaps and counts of arrival processes look like in theory, and how far a sample is from it. For tests and for bench/coverage.
+// The theory of gaps and counts of arrival processes, and how far a sample is from it. For tests and for bench/coverage.
 #pragma once
 
 #include "scenario/arrivals.h"

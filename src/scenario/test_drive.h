@@ -1,4 +1,4 @@
-// For tests of scenarios: a scenario driven to the end in virtual time.
+// Drives a scenario to the end in virtual time, for tests of scenarios.
 #pragma once
 
 #include "base/clocks.h"
@@ -44,7 +44,7 @@ struct Driven {
   Nanoseconds lead = 0;
   std::function<void()> on_window;
 
-  // As the worker does, with the settings' duration as that of the schedule.
+  // Drives as the worker does, with the settings' duration as that of the schedule.
   void drive(Target& target, const std::string& scenario, int64_t batch, const StoppingSettings& settings,
              const std::map<std::string, std::string>& options = {}, uint32_t samples = 4) {
     stopping = make_stopping(settings);
@@ -61,7 +61,7 @@ struct Driven {
     made->drive(traffic, *clock, interrupted);
   }
 
-  // What it submits where no query is to warm up.
+  // Drives without a query that warms up.
   void drive_no_warm_up(Target& target, const std::string& scenario, const std::map<std::string, std::string>& options = {}) {
     StoppingSettings settings;
     settings.warmup = 0;

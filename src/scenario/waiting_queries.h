@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// Who has to go when the queue is full. Either way it is one of the least urgent class, the new query's own included.
+// The query that goes when the queue is full. Either way it is one of the least urgent class, the new query's own included.
 enum class Shedding {
   none,           // nobody: the Scenario holds further queries back
   reject_newest,  // the one that came last
@@ -37,8 +37,8 @@ class WaitingQueries {
   void push(const Query& query, Nanoseconds now);
   // Takes the next `count` samples (at most samples()), most urgent class first. Appends to both.
   void cut(int64_t count, std::vector<QueryPart>& parts, std::vector<uint32_t>& samples);
-  // Removes the one that `shedding` says must go for a new query of this class; nullopt: the new one itself. Of a query that has begun
-  // nothing is removed any more.
+  // Removes the one that `shedding` says must go for a new query of this class; nullopt: the new one itself. Once a query has begun, all of
+  // it stays.
   std::optional<QueryPart> make_room(int priority, Shedding shedding);
   // Removes what is left of any query; nullopt when none waits.
   std::optional<QueryPart> pop();

@@ -14,7 +14,7 @@
 
 namespace deepgap {
 
-// Where a Point can be repeated from.
+// The source from which a Point can be repeated.
 struct SiteOrigin {
   std::string record_id, store;
 };
@@ -40,7 +40,7 @@ std::string site_page(const Results& results, const SiteOptions& options, const 
 // new one and a full disk leaves the old. Other files in it stay. Throws Error{usage} where it is a file, or a folder that is not empty and
 // not a site; Error{input} where it cannot be written.
 void write_site(const std::string& path, const Results& results, const SiteOptions& options);
-// The same check alone, before the work.
+// Checks the folder alone, before the work.
 void require_site_folder(const std::string& path);
 
 }  // namespace deepgap

@@ -37,7 +37,7 @@ class RatioSeries {
   int64_t count() const { return count_; }
   double sum_y() const { return total_.y; }
   double sum_x() const { return total_.x; }
-  // nullopt below two stretches or when the sum of x is not positive. `n` is the number of observations.
+  // Returns nullopt below two stretches or when the sum of x is not positive. `n` is the number of observations.
   std::optional<MeanEstimate> estimate() const;
   // y / x of each full stretch in order of time: at most 64 numbers that stand for the whole series.
   std::vector<double> batch_ratios() const;

@@ -34,7 +34,7 @@ struct Crossing {
   size_t runs = 0;                   // that count
 };
 
-// nullopt where too few runs lie near it, all of them at one load, or where the share does not grow with the load.
+// Returns nullopt if too few runs lie near it, all of them lie at one load, or the share does not grow with the load.
 std::optional<Crossing> find_crossing(std::span<const LoadRun> runs, double allowed_share);
 
 }  // namespace deepgap

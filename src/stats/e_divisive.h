@@ -1,5 +1,5 @@
-// Where a series in order of time changed, as often as it did: hierarchical divisive estimation by energy distances, which takes nothing
-// for granted of the distribution.
+// Finds where a series in order of time changed, as often as it did: hierarchical divisive estimation by energy distances, which assumes
+// nothing about the distribution.
 //   Matteson and James, "A nonparametric approach for multiple change point analysis of multivariate data", JASA 109 (2014); Daly, Brown,
 //   Ingo, O'Leary and Bradford, "The use of change point detection to identify software performance regressions in a continuous integration
 //   system", ICPE 2020.

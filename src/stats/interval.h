@@ -27,7 +27,7 @@ struct MeanEstimate {
   Interval interval(double confidence = default_confidence) const;
 };
 
-// Where looks at the scatter ended the measuring, the error of a mean is so many times what its values say: such an end prefers moments at
+// If looks at the scatter ended the measuring, the error of a mean is so many times what its values say: such an end prefers moments at
 // which the scatter looks small. By simulation: bench/coverage, auto_repeats.
 inline constexpr double ended_by_looks = 1.06;
 

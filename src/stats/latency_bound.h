@@ -17,9 +17,9 @@ struct LatencyBound {
   std::string metric = "latency";  // latency, ttft, tpot or itl
 };
 
-// On latency alone; nullopt where it is none.
+// Parses a bound on latency alone; nullopt if `text` is not one.
 std::optional<LatencyBound> latency_bound_from(const std::string& text);
-// The same; throws Error{usage} naming `text` where it is none.
+// Parses likewise; throws Error{usage} naming `text` if it is not one.
 LatencyBound parse_latency_bound(const std::string& text);
 // Parses several bounds, each on another metric. Throws Error{usage}.
 std::vector<LatencyBound> parse_latency_bounds(const std::string& text);
@@ -44,11 +44,11 @@ int64_t queries_needed(const LatencyBound& bound, int64_t queries, int64_t misse
 // Returns "3 of 500 queries missed the bound p99=15ms: too few to tell whether it is held; some 700 more may tell".
 std::string untold_words(const LatencyBound& bound, int64_t queries, int64_t missed);
 
-// How many of so many queries may be above the limit while the percentile, by nearest rank, is not: 1 of 100 for p99.
+// Returns how many of so many queries may be above the limit while the percentile, by nearest rank, is not: 1 of 100 for p99.
 int64_t misses_allowed(const LatencyBound& bound, int64_t queries);
 
-// Whether the percentile of this window alone can be held against the limit: there are queries enough, or more of the few have missed it
-// than the fewest that would be enough may. What a search asks, which makes many windows.
+// Returns whether the percentile of this window alone can be held against the limit: there are queries enough, or more of the few have
+// missed it than the fewest that would be enough may. A search, which makes many windows, asks this.
 inline bool is_decided(const LatencyBound& bound, int64_t queries, int64_t missed) {
   return queries >= fewest_queries(bound) || missed > misses_allowed(bound, fewest_queries(bound));
 }

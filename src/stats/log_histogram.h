@@ -46,7 +46,7 @@ class LogHistogram {
     return static_cast<double>(most_);
   }
 
-  // How many were larger, those in its own bucket taken for smaller.
+  // Returns how many were larger; those in its own bucket count as smaller.
   int64_t count_above(int64_t value) const {
     int64_t above = 0;
     for (size_t i = bucket_of(static_cast<uint64_t>(std::max<int64_t>(value, 0))) + 1; i < buckets_.size(); ++i)

@@ -1,5 +1,5 @@
-// Whether values in order of time fall into two groups, such as the latencies of queries that two memories, two cores or two code paths
-// serve, and in which order the groups come.
+// Tests whether values in order of time fall into two groups, such as the latencies of queries that two memories, two cores or two code
+// paths serve, and in which order the groups come.
 //
 //  - Groups: the dip of the values' distribution, which is its largest distance from the nearest unimodal one (Hartigan and Hartigan, "The
 //    dip test of unimodality", Annals of Statistics 13, 1985; computed as in Hartigan, algorithm AS 217, Applied Statistics 34, 1985). The
@@ -30,8 +30,8 @@ struct Modes {
   ModeOrder order = ModeOrder::mixed;
 };
 
-// nullopt: nothing speaks for two groups, or there are fewer than 50 values, which must be positive. `resolution` is the timer's: values
-// that it makes equal count as spread over it, or every one of its ticks would be a group. 0: equal values are equal.
+// Returns nullopt if nothing speaks for two groups, or there are fewer than 50 values, which must be positive. `resolution` is the timer's:
+// values that it makes equal count as spread over it, or every one of its ticks would be a group. 0: equal values are equal.
 std::optional<Modes> find_modes(std::span<const double> values, double resolution = 0);
 
 // The step of the timer that whole numbers were read from: all of them are a multiple of it apart. 0: there are no two different ones.

@@ -1,4 +1,4 @@
-// Which of several nodes of one kind is slower or faster than nodes of this kind are, by things that more than one of them has measured.
+// Finds the nodes of one kind that are slower or faster than their kind, by things that more than one of them has measured.
 //
 // On logarithms: log(value of thing t on node n in a process) = what t is + what n is + noise. What each node is comes from an additive fit
 // to the means of every thing on every node, so a node need not have measured all things. A node is an outlier where all of this holds:

@@ -38,7 +38,7 @@ constexpr PhiloxCounter philox_block(uint64_t seed, uint64_t stream, uint64_t bl
                     philox_key(seed));
 }
 
-// In the open interval (0, 1).
+// Returns a number in the open interval (0, 1).
 constexpr double to_unit(uint32_t word) { return (static_cast<double>(word) + 0.5) * 0x1p-32; }
 
 }  // namespace deepgap

@@ -15,7 +15,7 @@ class RandomStream {
  public:
   RandomStream(uint64_t seed, std::string_view name) : seed_(seed), stream_(stream_of(name)) {}
 
-  // In the open interval (0, 1), on a grid of 2^-53.
+  // Returns a number in the open interval (0, 1), on a grid of 2^-53.
   double uniform() {
     const uint64_t high = next() >> 5, low = next() >> 6;
     return (static_cast<double>(high << 26 | low) + 0.5) * 0x1p-53;

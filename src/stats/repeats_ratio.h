@@ -44,7 +44,7 @@ struct RepeatsRatio {
   double p_value() const;                                           // for "they are equal", two-sided; 1 where not known
 };
 
-// nullopt where one of them is empty or has a value that is not positive.
+// Returns nullopt if one of them is empty or has a value that is not positive.
 std::optional<RepeatsRatio> ratio_of_repeats(std::span<const RepeatValue> first, std::span<const RepeatValue> second);
 
 enum class Difference { unknown, more, less, same };
@@ -55,7 +55,7 @@ Difference difference(const RepeatsRatio& ratio, double margin, double confidenc
 
 // The smallest relative difference that so many repeats would show with a chance of 80 %, with the scatter seen; infinity where not known.
 double smallest_effect(const RepeatsRatio& ratio, double confidence = default_confidence);
-// How many repeats it takes to show a relative difference so large, likewise; 0 where not known, at most 10,000.
+// Returns likewise how many repeats it takes to show a relative difference so large; 0 where not known, at most 10,000.
 size_t repeats_needed(const RepeatsRatio& ratio, double effect, double confidence = default_confidence);
 
 }  // namespace deepgap

@@ -1,5 +1,5 @@
 // An interval that may be looked at while a duel goes on, and stopped at whenever one likes: it holds the truth at all looks together with
-// its confidence. Of the mean of logarithms of paired ratios, by the normal mixture (Robbins 1970) with the variance as it is found:
+// its confidence. It covers the mean of logarithms of paired ratios, by the normal mixture (Robbins 1970) with the variance as it is found:
 //   Howard, Ramdas, McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 49
 //   (2021); Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, "Time-uniform central limit theory", Annals of Statistics 52 (2024), for the
 //   variance.
@@ -29,15 +29,15 @@
 
 namespace deepgap {
 
-// Whether a series of pairs is long enough for an interval to be stated.
+// States whether a series of pairs is long enough for an interval to be stated.
 enum class Resolution {
   resolved,
   too_short,  // too few seconds for any difference to count
   wandering   // neighbouring batches still resemble each other, and move by as much as is to be seen
 };
 
-// By what factor, as a logarithm, a state of the machine that outlasts so many seconds of turns could make two equal contenders differ. 0
-// from 100 s on.
+// Returns the factor, as a logarithm, by which a state of the machine that outlasts so many seconds of turns could make two equal
+// contenders differ. 0 from 100 s on.
 double state_allowance(double seconds);
 
 class PairedSequence {
@@ -49,15 +49,15 @@ class PairedSequence {
   // `margin`: above 0, a difference within it is none.
   explicit PairedSequence(double margin, double confidence = default_confidence) : margin_(margin), confidence_(confidence) {}
 
-  // Items a second of both contenders in one round of turns, which took `seconds`. Of pairs with a value that is not positive
-  // the time alone counts.
+  // Adds items a second of both contenders in one round of turns, which took `seconds`. If a value of the pair is not positive, the time
+  // alone counts.
   void add(double first, double second, double seconds);
 
   int64_t pairs() const { return series_.count(); }
   double seconds() const { return seconds_; }  // seconds of all rounds
   double ratio() const;                        // first over second, of all pairs so far; 1 before the first one
 
-  // What was seen at the last look.
+  // The state at the last look.
   struct Look {
     int64_t pairs = 0;
     double ratio = 1;
@@ -72,7 +72,7 @@ class PairedSequence {
 
   // same: the interval lies within a factor of 1 + margin of 1; else more or less: it leaves out 1. unknown while none is stated.
   Difference decision() const;
-  // How many pairs more it will take to decide it with the scatter and the ratio seen; 0: none, or not known, as of one that wanders.
+  // Returns how many more pairs it takes to decide, with the scatter and the ratio seen; 0: none, or not known, as when it wanders.
   int64_t pairs_needed() const;
 
  private:

@@ -1,4 +1,4 @@
-// Whether a series in order of time stayed what it was: no trend, no step, no two levels that take turns, no slow beginning.
+// Tests whether a series in order of time stayed what it was: no trend, no step, no two levels that take turns, no slow beginning.
 //
 // For short series (32 to 64 batch means, correlated.h) whose neighbours may still resemble each other. Both tests are of ranks, so that a
 // spike weighs little, and both allow for correlation by the variance that it adds:

@@ -1,4 +1,4 @@
-// Where a series stops warming up.
+// Finds where a series stops warming up.
 //
 // Two looks at the series, cut into at most 64 equal stretches so that single spikes weigh little and the cost stays bounded:
 //  1. MSER: the truncation point d minimises the squared standard error of the mean of what follows. A point in the second half says that

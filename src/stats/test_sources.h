@@ -100,7 +100,7 @@ inline QuerySource warming_source(Random& random, double mean, double share, dou
           mean, mean};
 }
 
-// The same source in a process whose speed is its own: a normal factor of that standard deviation. The truth is that of all processes.
+// Returns the source in a process with a speed of its own: a normal factor of that standard deviation. The truth is over all processes.
 inline QuerySource in_a_process(Random& random, QuerySource source, double scatter) {
   const double factor = std::max(1 + scatter * std::normal_distribution<double>()(random), 0.1);
   return {[next = std::move(source.next), factor](double now) { return factor * next(now); }, source.mean, source.median};

@@ -1,4 +1,4 @@
-// What is wrong in a Store names it, since a command may read several.
+// Errors in a Store name it, since a command may read several.
 #pragma once
 
 #include <deepgap/error.h>
@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// What `read` gives; its Error{input} with the path of the Store, where it has not got it.
+// Returns what `read` gives; adds the path of the Store to its Error{input} if it is missing.
 template <typename Read>
 decltype(auto) naming(const std::string& path, Read read) {
   try {

@@ -91,7 +91,7 @@ class RecordReader {
   int64_t row_ = 0;
 };
 
-// What rests beside one row after the other of the table records.
+// Reads what rests beside one row after the other of the table records.
 class BlockReader {
  public:
   explicit BlockReader(Database& database);

@@ -1,4 +1,4 @@
-// Which kinds of Remarks there are, as the table `remarks` and the commands spell them. Pure functions; any thread.
+// The kinds of Remarks, as the table `remarks` and the commands spell them. Pure functions; any thread.
 #pragma once
 
 #include <deepgap/record.h>

@@ -1,4 +1,4 @@
-// For tests: SQL on a Store's file, past everything that a Store looks after.
+// Runs SQL on a Store's file, past everything that a Store looks after. For tests.
 #pragma once
 
 #include <gtest/gtest.h>

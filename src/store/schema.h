@@ -20,7 +20,7 @@ std::unique_ptr<Database> open_store_for_reading(const std::string& path);
 enum class Durability { each_commit, draft };
 std::unique_ptr<Database> open_store_for_appending(const std::string& path, Durability durability = Durability::each_commit);
 
-// Whether a Store that was opened has profiles, and remarks: those of version 1, and of 2, that are only read have no table of them.
+// Returns whether an opened Store has profiles, and remarks: Stores of version 1, and of 2, that are only read have no table for them.
 bool keeps_profiles(Database& database);
 bool keeps_remarks(Database& database);
 

@@ -27,7 +27,7 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // What failures are from now on: input while a file is examined, store once Records are written to it.
+  // Sets the kind of failures from now on: input while a file is examined, store once Records are written to it.
   void fail_as(ErrorKind kind) { kind_ = kind; }
   void execute(const char* sql);  // one or several statements
   std::string query_text(const char* sql);

@@ -40,7 +40,7 @@ class Store {
   std::set<std::pair<std::string, int>> finished() const;
   // Every Record in order of insertion, without timings and series. Throws Error{input} where the file is damaged.
   void each(const std::function<void(Record&&)>& visit) const;
-  // The same for those who only look, which is quicker. The Record is valid during the visit.
+  // Visits Records for those who only look, which is quicker. The Record is valid during the visit.
   void look(const std::function<void(const Record&)>& visit) const;
   std::vector<Timing> timings(const std::string& record_id) const;  // empty where a compact copy left them out
   std::vector<Series> series(const std::string& record_id) const;
@@ -83,7 +83,7 @@ void anonymize(Record& record);
 // A kept profile without what an anonymous copy leaves out: why something was missing, which may name files. Throws Error{input}.
 std::string anonymous_profile(const std::string& json);
 
-// The same for many Records: a name that one of them gives away goes from all that come after learn() or apply() saw it. What was worked
+// Makes many Records anonymous: a name that one of them gives away goes from all that come after learn() or apply() saw it. What was worked
 // out for an environment is kept for the next Record that has it. One thread.
 class Anonymizer {
  public:

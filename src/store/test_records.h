@@ -1,4 +1,4 @@
-// For tests: what a Store has.
+// Records of a Store, for tests.
 #pragma once
 
 #include "store/store.h"

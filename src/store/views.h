@@ -1,4 +1,4 @@
-// What people query: views with names and columns that stay (docs/reference/database.md). One that must change gets the next number beside
+// Views that people query, with names and columns that stay (docs/reference/database.md). One that must change gets the next number beside
 // the old one. deepgap itself never reads them. Only for src/store.
 #pragma once
 

@@ -35,7 +35,7 @@ struct PointChange {
   bool apart = false;       // no run measured both
 };
 
-// What a gate says of all of them: the worst.
+// The answer of a gate over all pairs: the worst one.
 enum class Gate { held, not_enough_data, slower };
 
 struct GateResult {
@@ -61,11 +61,11 @@ struct ResultsComparison {
 // Throws Error{usage} for a metric that is none or has no better direction.
 ResultsComparison compare_results(const Results& a, const Results& b, const CompareSettings& settings);
 
-// Whether b is slower than a by more than `margin` anywhere: a test of that, one-sided, and not of whether they differ at all.
-// slower: shown for some point, or for the geometric mean of all of them, of which at least one must be slower then. The chance of any
-// false alarm is 5 %, whatever the true slowdowns within the margin: half of it is spent on the mean and half on the points (Holm); if the
-// mean is slower, the points get its half too (Bretz and others). The mean finds a slowdown that all points share, which scatter hides in
-// each. held: it is excluded for every pair, each with 95 %. What has no match is not judged.
+// Tests whether b is slower than a by more than `margin` anywhere; the test is one-sided, and not about whether they differ at all. slower:
+// shown for some point, or for the geometric mean of all of them, of which at least one must be slower then. The chance of any false alarm
+// is 5 %, whatever the true slowdowns within the margin: half of it is spent on the mean and half on the points (Holm); if the mean is
+// slower, the points get its half too (Bretz and others). The mean finds a slowdown that all points share, which scatter hides in each.
+// held: it is excluded for every pair, each with 95 %. What has no match is not judged.
 //   Holm, Scandinavian Journal of Statistics 6 (1979); Bretz, Maurer, Brannath and Posch, Statistics in Medicine 28 (2009); Schuirmann
 //   1987; Berger, Technometrics 24 (1982): all must be shown, so that none of the tests needs an allowance for the others.
 GateResult judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double margin);

@@ -1,5 +1,5 @@
-// What Points cost: metrics that need Prices, which no Record has, so they are made when Stores are read. Added to what a Point has
-// otherwise: cost_per_hour, cost_per_1000_items, cost_per_1000_correct, cost_per_million_output_tokens, cost_per_million_input_tokens,
+// The costs of Points: metrics that need Prices, which no Record has, so they are made when Stores are read. They are added to what a Point
+// has: cost_per_hour, cost_per_1000_items, cost_per_1000_correct, cost_per_million_output_tokens, cost_per_million_input_tokens,
 // cost_of_run, energy_cost_per_1000_items, co2_g_per_1000_items.
 // Intervals come from throughput and power; a price is taken as exact. Pure functions; any thread.
 //
@@ -19,7 +19,7 @@
 
 namespace deepgap {
 
-// What it costs to have the devices of a Point for an hour, and what is not known of it.
+// The cost of having a Point's devices for an hour, and what is not known about it.
 struct HourlyCost {
   std::optional<Estimate> value;
   std::string missing;  // one line for people: which name to add, which power is not known
@@ -33,7 +33,7 @@ std::map<std::string, Estimate> costs_of(const Prices& prices, const Point& poin
 // The ids of those metrics.
 std::vector<std::string> cost_metric_ids();
 
-// Into each Point that has values, over what it has of a publisher. Returns what is missing, a line each, without repetition.
+// Adds costs to each Point that has values, over those from a publisher. Returns what is missing, a line each, without repetition.
 std::vector<std::string> add_costs(const Prices& prices, std::vector<PointSummary>& points);
 
 }  // namespace deepgap

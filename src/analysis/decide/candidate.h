@@ -26,7 +26,7 @@ struct Demand {
   std::optional<double> rate;           // items a second, all devices together
   std::optional<double> accuracy_loss;  // top-1, as a share: at most
   Goal goal = Goal::cost;
-  // What is taken although it is no good basis: "unstable", "invalid", "undecided", "unchecked", "published".
+  // Names what is accepted although it is a weak basis: "unstable", "invalid", "undecided", "unchecked", "published".
   std::set<std::string> allowed;
 };
 
@@ -75,10 +75,10 @@ struct Candidates {
 // Returns the candidates of one Workload. Points that are candidates of a peak search count with the load that was offered to them.
 Candidates candidates_for(const Workload& workload, const Demand& demand);
 
-// The same Candidate where another rate is asked for: devices, cost, latency.
+// Sets the Candidate's devices, cost and latency for another rate.
 void carry(Candidate& candidate, const Demand& demand);
 
-// By the goal, then by what is left of cost, energy, devices and latency, so that nothing chosen is dominated by what comes behind.
+// Orders by the goal, then by what is left of cost, energy, devices and latency: nothing chosen is dominated by what comes behind.
 bool goes_before(const Candidate& a, const Candidate& b, const Demand& demand);
 
 // Returns the value that the goal optimizes; nullopt where the Candidate does not have it.

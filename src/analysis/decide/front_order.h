@@ -1,4 +1,4 @@
-// What picture of a front is asked for: any two metrics, and limits on others. Read from flags.
+// The front that a user asks to see: any two metrics, and limits on others. Read from flags.
 #pragma once
 
 #include "analysis/decide/pareto.h"
@@ -26,7 +26,7 @@ struct FrontOrder {
 // number, or twice the same.
 FrontOrder parse_front_order(const std::vector<std::string>& pairs, const std::string& limits);
 
-// Those that hold all limits.
+// Returns those that hold all limits.
 Choosable within(const Choosable& from, const std::vector<MetricLimit>& limits);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// What no other Point beats: the front over several metrics, and the best Point by each goal. Pure functions; pointers lead into the
+// Points that no other Point beats: the front over several metrics, and the best Point by each goal. Pure functions; pointers lead into the
 // Workload.
 #pragma once
 
@@ -25,9 +25,9 @@ const std::vector<GoalMetric>& goal_metrics();
 // A Point is dominated by another that is no worse in every metric and better in one, beyond doubt: their intervals do not overlap where
 // they differ. A value without an interval counts as it stands. A Point that lacks one of the metrics is not on the front.
 bool dominates(const PointSummary& a, const PointSummary& b, std::span<const GoalMetric> metrics);
-// In order of the points; quick for two metrics.
+// Returns the front in the order of the points; quick for two metrics.
 std::vector<const PointSummary*> pareto_front(std::span<const PointSummary* const> points, std::span<const GoalMetric> metrics);
-// The same as if every value were exact, which makes a line that runs one way.
+// Returns the front as if every value were exact, which makes a line that runs one way.
 std::vector<const PointSummary*> front_of_values(std::span<const PointSummary* const> points, std::span<const GoalMetric> metrics);
 
 // The Points that something may be recommended from: valid, checked, measured here. Where a Workload has none such, all usable ones, and

@@ -1,5 +1,5 @@
-// What a device that was measured batch by batch would do as a server: queries come by Poisson, wait in one queue, and whenever the engine
-// is free it takes what waits, at most `largest` of it. An estimate, for where no Point of scenario `server` was measured: computed in
+// Estimates what a device that was measured batch by batch would do as a server: queries come by Poisson, wait in one queue, and whenever
+// the engine is free it takes what waits, at most `largest`. It is used if no Point with scenario `server` was measured, and is computed in
 // virtual time, query by query, from the same random numbers each time. Real dispatchers also pad, wait for more and lose time between
 // batches, so a measured server may do less. Pure functions; any thread.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// What one batch takes, by its size. Between sizes it is interpolated, below the smallest and above the largest it is that of the nearest.
+// Times of one batch by its size: interpolated between sizes; below the smallest and above the largest, those of the nearest.
 struct BatchTimes {
   struct Times {
     double busy_s = 0;   // until the engine can take the next: batch / throughput
@@ -28,7 +28,7 @@ struct QueueEstimate {
 };
 inline constexpr int queue_queries = 20'000;
 
-// At `rate` queries a second. Where they come faster than they can be answered, the latency is what so many queries in a row make of it.
+// Estimates `rate` queries a second. If they come faster than they can be answered, the latency is that of so many queries in a row.
 QueueEstimate estimate_queue(const BatchTimes& times, double rate, double percent, int queries = queue_queries);
 
 // The highest rate that keeps the percentile within `limit_s`, to 1 %; 0 where even a lone query takes longer.

@@ -11,7 +11,7 @@
 
 namespace deepgap {
 
-// Where the choice would be another one.
+// A value at which the choice changes.
 struct BreakEven {
   std::string what;         // "price", "rate", "bound"
   double from = 0, to = 0;  // unit by `what`: price per hour and device, items per second, seconds

@@ -32,7 +32,7 @@ class DuelScore {
   // without both is left out.
   void add_round(std::span<const double> items_per_s, double seconds);
   int64_t rounds() const { return rounds_; }
-  // Which of the two is faster, or that they are the same within the margin; nobody asks about the first.
+  // Returns whether it is known which of the two is faster, or that they are the same within the margin. Not for the first.
   bool settled(size_t contender) const { return against_first_.at(contender - 1).decision() != Difference::unknown; }
   DuelStanding standing(size_t contender) const;
 

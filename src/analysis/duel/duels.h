@@ -31,7 +31,7 @@ struct DuelFound {
   std::string label() const;  // what the contenders have in common: "resnet50, batch 8, 2 threads", and `details`
 };
 
-// In the order of the Points. Those of whose contenders the first is not there are left out.
+// Returns duels in the order of the Points. A duel whose first contender is missing is left out.
 std::vector<DuelFound> duels_of(std::span<const PointSummary> points);
 
 // faster, slower, same, unknown

@@ -1,5 +1,5 @@
-// How long a network takes on a device, from what its kernels do and what the device can: a roofline of every kernel, with a cost of each
-// launch. Four efficiencies of an engine are fitted to measured Points (fit.h); nothing here knows an engine or a device by name.
+// Predicts the time of a network on a device, from what its kernels do and what the device can: a roofline of every kernel, with a cost of
+// each launch. Four efficiencies of an engine are fitted to measured Points (fit.h); nothing here knows an engine or a device by name.
 //
 //   a kernel:   sqrt(launch^2 + max(arithmetic, memory)^2)
 //   arithmetic: 2 macs / (peak of the precision * efficiency of the precision * efficiency of products where it is no convolution)
@@ -23,20 +23,20 @@ namespace deepgap {
 enum class StepPart { forward, backward, update };
 constexpr size_t step_parts = 3;
 
-// What one item needs; weights are read once for a batch.
+// The needs of one item; weights are read once for a batch.
 struct KernelNeeds {
   enum class Kind { convolution, product, other };
   Kind kind = Kind::other;
   double flop = 0;
   double activations = 0, weights = 0;  // elements
-  // For training:
+  // The following are for training.
   double wide_activations = 0;   // elements that are float32 in every precision
   double fixed_bytes = 0;        // whatever batch and precision
   bool only_in_16_bits = false;  // a copy from or to float32
   StepPart part = StepPart::forward;
 };
-// What training holds: bytes whatever the batch, and beside NetworkNeeds::live_activations, which are kept for the backward pass in the
-// precision's numbers, elements of one item that are kept in others (model/step_work.h).
+// The memory that training holds: bytes whatever the batch, and beside NetworkNeeds::live_activations, which are kept for the backward pass
+// in the precision's numbers, elements of one item that are kept in others (model/step_work.h).
 struct TrainingState {
   double weights = 0, gradients = 0, optimizer = 0;
   double kept_wide = 0, kept_copies = 0, kept_only_in_32_bits = 0;
@@ -49,7 +49,7 @@ struct NetworkNeeds {
   std::optional<TrainingState> state = {};               // set for training
 };
 
-// What a data sheet or a measurement says of a device.
+// The figures of a device, from a data sheet or a measurement.
 struct DeviceFigures {
   std::string name, architecture;            // "H100 SXM5", "Hopper"
   std::map<std::string, double> flop_per_s;  // by precision
@@ -77,7 +77,7 @@ double live_bytes(const NetworkNeeds& network, double batch, const std::string& 
 double predicted_seconds(const NetworkNeeds& network, double batch, const std::string& precision, const DeviceFigures& device,
                          const Efficiencies& efficiencies);
 
-// The same by StepPart; what each query costs is the first's.
+// Returns the same time by StepPart; the cost of each query belongs to the first.
 std::array<double, step_parts> predicted_parts(const NetworkNeeds& network, double batch, const std::string& precision,
                                                const DeviceFigures& device, const Efficiencies& efficiencies);
 

@@ -34,7 +34,7 @@ struct EngineFit {
 // `points` gets an efficiency; the rest is shared by all of them. Not empty.
 EngineFit fit_engine(const std::vector<MeasuredPoint>& points);
 
-// What is left out to see how far off a prediction of that kind is.
+// The part that is left out to see how far off a prediction of that kind is.
 enum class LeftOut { model, device, both };
 
 struct Misses {

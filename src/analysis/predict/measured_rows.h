@@ -1,4 +1,4 @@
-// What deepgap's makers measured, packed into the program, by engine: what predictions are fitted to where the user has no Store.
+// Measurements by deepgap's makers, packed into the program, by engine: predictions are fitted to them if the user has no Store.
 #pragma once
 
 #include "analysis/predict/cost_model.h"
@@ -8,21 +8,21 @@
 
 namespace deepgap {
 
-// What a Point is of; each kind has fits of its own.
+// The kinds of Points; each has fits of its own.
 enum class MeasuredKind { gpu, training, cpu };  // inference on GPUs, training on GPUs, inference on CPUs
 
 struct MeasuredRow {
   std::string model, device, precision;  // device: the driver's name for it; for a CPU, one in packed_cpus()
   double batch = 1, seconds = 0;         // seconds: per batch, or per step
   double memory_bytes = 0, power_w = 0;  // 0: not known
-  // For training:
+  // The following are for training.
   std::string optimizer = {};
   std::array<double, step_parts> part_seconds{};  // 0: not known
   double activation_bytes = 0;                    // 0: not known
 };
 
 std::vector<std::string> measured_engines(MeasuredKind kind);
-// Empty for an engine of which nothing is packed.
+// Returns the packed rows of an engine; empty if there are none.
 std::vector<MeasuredRow> measured_rows(MeasuredKind kind, const std::string& engine);
 // CPUs that rows name, as their ceilings were measured.
 std::vector<DeviceFigures> packed_cpus();

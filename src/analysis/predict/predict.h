@@ -27,7 +27,7 @@ struct Prediction {
   std::optional<MemoryParts> memory_parts;                     // memory of a training by part
 };
 
-// What the band of a device was made of.
+// The basis of a device's band.
 struct Band {
   double ratio = 0;  // 1.2: from time / 1.2 to time * 1.2; 0: nothing to make it of
   double share = 0;  // share of predictions within the band

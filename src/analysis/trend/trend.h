@@ -41,7 +41,7 @@ class TrendCollector {
 
   void add(const Record& record);          // those without the metric are left out
   void add_control(const Record& record);  // likewise
-  // In the order of the Points. With controls, runs without one are left out.
+  // Returns series in the order of the Points. With controls, runs without one are left out.
   std::vector<TrendSeries> series() const;
   size_t controls() const { return controls_.size(); }  // runs that have one
 

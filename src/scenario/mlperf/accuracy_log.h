@@ -1,4 +1,4 @@
-// Which answers of a performance run LoadGen writes to its accuracy log (TEST01 compares them with the accuracy run's).
+// Selects the answers of a performance run that LoadGen writes to its accuracy log (TEST01 compares them with the accuracy run's).
 #pragma once
 
 #include "scenario/mlperf/settings.h"

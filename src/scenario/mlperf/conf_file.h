@@ -19,8 +19,8 @@ class ConfFile {
   // `source` is named in errors: no such line, scenario or key; a value that is no number; a key that is set twice.
   static ConfFile parse(const std::string& text, const std::string& source);
 
-  // What holds for `model` and `scenario` (as LoadGen spells it), by key: an entry for both before one for the scenario, that before one
-  // for the model, that before one for all.
+  // Returns what holds for `model` and `scenario` (as LoadGen spells it), by key: an entry for both before one for the scenario, that
+  // before one for the model, that before one for all.
   std::map<std::string, ConfEntry> entries_for(const std::string& model, const std::string& scenario) const;
   const std::vector<ConfEntry>& entries() const { return entries_; }  // in the file's order
   const std::string& source() const { return source_; }

@@ -9,12 +9,12 @@
 
 namespace deepgap {
 
-// Who may set a key: the round's rules (mlperf.conf) all of them, a user's file not the seeds.
+// The file that may set a key: the round's rules (mlperf.conf) all of them, a user's file not the seeds.
 enum class ConfRole { rules, user };
 
 std::vector<std::string> conf_keys();
 
-// As LoadGen reads integers: decimal, 0x... or, with a leading 0, octal. nullopt: not one, or below 0.
+// Parses as LoadGen reads integers: decimal, 0x... or, with a leading 0, octal. nullopt: not one, or below 0.
 std::optional<uint64_t> parse_conf_integer(const std::string& text);
 
 // Sets `key`, which must be one of conf_keys(). Keys that LoadGen passes over in the settings' scenario change nothing. Throws Error{usage}

@@ -16,7 +16,7 @@ class LoadableSets {
   LoadableSets(const LoadgenSettings& settings, LoadgenMode mode);
   size_t count() const;
   size_t size(size_t set) const;  // without padding
-  // As LoadSamplesToRam gets it: in MultiStream samples_per_query - 1 samples from the set's beginning follow its end.
+  // Returns the set as LoadSamplesToRam gets it: in MultiStream samples_per_query - 1 samples from the set's beginning follow its end.
   std::vector<uint32_t> padded(size_t set) const;
 
  private:

@@ -1,4 +1,4 @@
-// What drive_loadgen has issued and not finished: queries with their times, and the pieces of them that are in the Target.
+// Holds what drive_loadgen has issued and not finished: queries with their times, and the pieces of them that are in the Target.
 #pragma once
 
 #include "scenario/completion_queue.h"
@@ -21,7 +21,7 @@ struct LoadgenIssuedQuery {
 // The driving thread's, but for the Target's completions. One phase.
 class LoadgenOutstanding {
  public:
-  // For each sample that is finished, `at` in its query; query.remaining is 0 with the last one.
+  // Called for each sample that is finished, `at` in its query; query.remaining is 0 with the last one.
   using Finish = std::function<void(const LoadgenIssuedQuery& query, size_t at, Nanoseconds done, std::string_view answer)>;
 
   LoadgenOutstanding(Target& target, Clock& clock, LoadgenAnswer answer, Finish finish);

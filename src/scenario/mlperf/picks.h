@@ -1,4 +1,4 @@
-// Which samples of a loaded set LoadGen's queries ask for, one after the other, without a list of them all.
+// Picks the samples of a loaded set that LoadGen's queries ask for, one after the other, without a list of them all.
 //
 // LoadGen draws everything that any of its ways of picking could need from one stream, in a fixed order, before it picks. This class does
 // too, but keeps only what the chosen way needs: the permutations of equal_issue, as long as the run in LoadGen, are drawn again from a

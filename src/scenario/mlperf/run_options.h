@@ -21,8 +21,8 @@ std::vector<LoadgenOption> loadgen_options();
 std::map<std::string, std::string> options_of_conf(const ConfFile& file, ConfRole role, const std::string& model,
                                                    const std::string& scenario);
 
-// The same of an audit.config, which LoadGen reads for any model and after all other settings: an entry for one model is an error. What
-// is one of the tests that have a name is its mlperf_test.
+// Reads the options of an audit.config, which LoadGen reads for any model and after all other settings: an entry for one model is an error.
+// If it is one of the tests that have a name, that is its mlperf_test.
 std::map<std::string, std::string> options_of_audit(const ConfFile& file, const std::string& scenario);
 
 struct LoadgenRunSettings {
@@ -33,7 +33,7 @@ struct LoadgenRunSettings {
   double accuracy_target = 0;  // share of right answers that an accuracy run must reach; 0: the benchmark is not known or has none
 };
 
-// How many samples a data set that is made up should have: mlperf_samples, else as many as the benchmark's own, else 1024. Throws
+// Returns how many samples a made-up data set should have: mlperf_samples, else as many as the benchmark's own, else 1024. Throws
 // Error{usage}.
 int64_t loadgen_library_size(const std::map<std::string, std::string>& options, const std::string& model);
 

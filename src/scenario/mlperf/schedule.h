@@ -40,7 +40,7 @@ struct LoadgenSample {
   double accuracy_log_value = 0;
 };
 
-// What has been generated for the set at hand.
+// The queries generated so far for the set at hand.
 struct LoadgenGenerated {
   int64_t queries = 0, samples_per_query = 0;
   int64_t duration_ns = 0;  // when a further query would arrive

@@ -1,4 +1,4 @@
-// What an MLPerf run is asked to do, in LoadGen's terms: the settings as given, and what LoadGen makes of them.
+// The settings of an MLPerf run, in LoadGen's terms: as given, and what LoadGen makes of them.
 //
 // Read from a run.json (run_json.h), or made of a round, a benchmark's rules and configuration files (conf_file.h). Plain data; free
 // functions without state.
@@ -17,7 +17,7 @@ enum class LoadgenMode { performance, accuracy, submission };  // submission: ac
 const char* name_of(LoadgenScenario scenario);  // as LoadGen's logs spell it: "SingleStream"
 const char* name_of(LoadgenMode mode);          // "PerformanceOnly"
 
-// Where two versions of LoadGen differ in what they issue.
+// Versions of LoadGen that differ in what they issue.
 enum class LoadgenRules {
   v5,  // 5.x, and 6.0 before 6.0.6: the whole library is shuffled
   v6,  // 6.0.6 and later: in performance mode only the first performance_sample_count samples

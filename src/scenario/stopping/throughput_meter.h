@@ -16,7 +16,7 @@ class ThroughputMeter {
   // `round`: completions of a round, at least 1.
   explicit ThroughputMeter(int64_t round = 1) : round_(round) {}
 
-  // In order of completion. The time since the last round is the cost of the items of this one.
+  // Adds timings in order of completion. The time since the last round is the cost of the items of this one.
   void add(const Timing& timing) {
     if (count_ == 0) first_begin_ = round_begin_ = timing.begin;
     ++count_;

@@ -1,5 +1,5 @@
-// What a finished window says of itself: whether its final interval is as narrow as was asked, and whether it stayed what it was
-// (stats/stationarity.h). Judged at the end and over all of it, so that nothing that came after a good moment is forgotten.
+// Judges a finished window: whether its final interval is as narrow as was asked, and whether it stayed what it was (stats/stationarity.h).
+// It is judged at the end and over all of it, so that nothing that came after a good moment is forgotten.
 #pragma once
 
 #include "scenario/stopping.h"

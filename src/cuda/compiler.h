@@ -20,7 +20,7 @@ struct KernelResources {
 };
 KernelResources resources_of(const Compiled& compiled);
 
-// "NVRTC 13.0, PATH". Opened once a process; throws Error{refused} saying where it was looked for.
+// Returns "NVRTC 13.0, PATH". Opens it once a process; throws Error{refused} that lists where it looked.
 std::string compiler_description();
 bool has_compiler();
 

@@ -80,10 +80,10 @@ struct CublasLt {
   std::string version() const;  // "13.1.0"
 };
 
-// Opened once a process. Throws Error{refused} that says where it was looked for. Asks no driver.
+// Opens the library once a process. Throws Error{refused} that lists where it looked. Does not call the driver.
 const CublasLt& cublas_lt();
 
-// `library` empty: where engines and toolkits have it, or as DEEPGAP_CUBLASLT names it.
+// Opens `library`; if empty, the one that engines and toolkits have, or that DEEPGAP_CUBLASLT names.
 CublasLt open_cublas_lt(const std::string& library);
 
 // Throws for a result that is no success: Error{out_of_memory}, Error{device_lost} where the device is, else Error{internal}; `doing`

@@ -92,10 +92,10 @@ struct Cudnn {
   std::string version() const;  // "9.19.0"
 };
 
-// Opened once a process. Throws Error{refused} that says where it was looked for. Asks no driver.
+// Opens the library once a process. Throws Error{refused} that lists where it looked. Does not call the driver.
 const Cudnn& cudnn();
 
-// `library` empty: where engines and toolkits have it, or as DEEPGAP_CUDNN names it.
+// Opens `library`; if empty, the one that engines and toolkits have, or that DEEPGAP_CUDNN names.
 Cudnn open_cudnn(const std::string& library);
 
 // Throws for a result that is no success: Error{out_of_memory}, Error{device_lost} where the device is, else Error{internal}; `doing`

@@ -136,7 +136,7 @@ std::string describe(Result result);
 
 // Opens the library; `library` empty: libcuda.so.1. Throws Error{refused} if it is missing or lacks a function.
 Driver open_driver(const std::string& library);
-// Initialises it. Throws Error{refused} saying what is missing: a GPU, a driver that is new enough.
+// Initialises the driver. Throws Error{refused} saying what is missing: a GPU, a driver that is new enough.
 void start(const Driver& opened);
 
 using DriverStandIn = StandIn<Driver>;  // for tests

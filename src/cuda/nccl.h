@@ -42,10 +42,10 @@ struct Nccl {
   std::string path;
 };
 
-// Opened once a process. Throws Error{refused} that says where it was looked for, or that it is too old.
+// Opens the library once a process. Throws Error{refused} that lists where it looked, or says that it is too old.
 const Nccl& nccl();
 
-// `library` empty: where engines and toolkits have it, or as DEEPGAP_NCCL names it.
+// Opens `library`; if empty, the one that engines and toolkits have, or that DEEPGAP_NCCL names.
 Nccl open_nccl(const std::string& library);
 
 // Throws Error{internal} for a result that is no success; `doing` completes "... while DOING".

@@ -39,7 +39,7 @@ class DeviceContext {
   void use() const;                            // makes it current in this thread
   Context handle() const { return context_; }  // as long as someone keeps it
 
-  // Bytes of DeviceMemory that this process holds on the device, whoever took them; and the most since reset_peak().
+  // Returns the bytes of DeviceMemory that this process holds on the device, whoever took them; and the most since reset_peak().
   size_t taken_bytes() const;
   size_t peak_bytes() const;
   void reset_peak() const;

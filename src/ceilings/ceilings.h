@@ -82,7 +82,7 @@ Ceilings measure_ceilings(const CeilingsRequest& request);
 // Returns whether samples agreed: each arithmetic median is within a fifth of the best. Otherwise something else had the CPUs.
 bool is_undisturbed(const Ceilings& ceilings);
 
-// Footprints to measure, of all threads together: from the first-level cache up in steps of two, the last at least four times
+// Returns the footprints to measure, of all threads together: from the first-level cache up in steps of two, the last at least four times
 // `last_cache_bytes` where `memory_bytes` allow.
 std::vector<int64_t> footprints_for(size_t threads, int64_t last_cache_bytes, int64_t memory_bytes);
 

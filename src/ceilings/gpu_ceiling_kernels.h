@@ -21,7 +21,7 @@ struct GpuComputeKernel {
 
 // Returns the kernels that a chip of this compute capability times ten has.
 std::vector<GpuComputeKernel> gpu_compute_kernels(int architecture);
-// "sm_90a": with the instructions of this chip alone.
+// Returns "sm_90a", for example: with the instructions of this chip alone.
 std::string gpu_target(int architecture);
 
 // Entries, of 256 threads a block; counts are of 16 bytes, `passes` of ways through all of them:

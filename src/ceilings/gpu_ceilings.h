@@ -25,7 +25,7 @@ using GpuCompiler = std::function<cuda::Compiled(const std::string& text, const 
 // device, no driver or no compiler (NVRTC), Error{out_of_memory | device_lost}.
 Ceilings measure_gpu_ceilings(int device, const GpuMeter& meter, const GpuCompiler& compile = cuda::compile);
 
-// Footprints that are gone through: from 4 MiB in steps of two to at least eight times the cache and 1 GiB, as far as `memory_bytes` allow.
+// Returns the footprints: from 4 MiB in steps of two to at least eight times the cache and 1 GiB, as far as `memory_bytes` allow.
 std::vector<int64_t> gpu_footprints(int64_t cache_bytes, int64_t memory_bytes);
 
 }  // namespace deepgap

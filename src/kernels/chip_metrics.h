@@ -9,9 +9,9 @@
 
 namespace deepgap {
 
-// Base names that the chip has. Throws Error{refused} for a chip that this CUPTI does not know.
+// Returns the base names that the chip has. Throws Error{refused} for a chip that this CUPTI does not know.
 std::vector<std::string> supported_metrics(const cupti::Api& api, const std::string& chip);
-// Chips that this CUPTI knows: "GH100", ...
+// Returns the chips that this CUPTI knows: "GH100", ...
 std::vector<std::string> supported_chips(const cupti::Api& api);
 
 // Those of them that are counted, in groups that are counted one after the other: DRAM and L2 bytes; bytes of L1; operations of threads;
@@ -23,9 +23,9 @@ struct MetricGroup {
 };
 std::vector<MetricGroup> wanted_metrics(const std::vector<std::string>& available);
 
-// CUPTI's name of a card's chip: "h100" and "GH100" are GH100. Empty where it is not known.
+// Returns CUPTI's name of a card's chip: "h100" and "GH100" are GH100. Empty if it is not known.
 std::string chip_of(const std::string& card, const std::vector<std::string>& chips);
-// "ncu --csv --metrics A,B,..." for it.
+// Returns the command "ncu --csv --metrics A,B,..." for the groups.
 std::string ncu_command(const std::vector<MetricGroup>& groups);
 
 }  // namespace deepgap

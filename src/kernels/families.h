@@ -19,7 +19,7 @@ class Families {
   Families(Families&&) noexcept;
   Families& operator=(Families&&) noexcept;
 
-  // "other" where no rule fits. `op`: of the layer, empty where that is not known.
+  // Returns "other" if no rule fits. `op`: operator of the layer, empty if that is not known.
   std::string of(const std::string& kernel, const std::string& op) const;
   void assign(Trace& trace) const;
 
@@ -28,7 +28,7 @@ class Families {
   std::vector<Rule> rules_;
 };
 
-// "sm90_xmma_fprop" rather than three lines of template arguments: for a reader's table.
+// Returns "sm90_xmma_fprop" rather than three lines of template arguments: for a reader's table.
 std::string short_kernel_name(const std::string& name);
 
 }  // namespace deepgap

@@ -24,7 +24,7 @@ class KnownWork {
 // FP16 (mma.sync), and reads out of the first-level caches. Compiled for the device by NVRTC. Throws Error{refused} without it,
 // Error{out_of_memory}.
 std::unique_ptr<KnownWork> known_work(int device);
-// Its text for a chip, for a test that compiles it for all.
+// Returns its text for a chip, for a test that compiles it for all.
 std::string known_work_text(int architecture);
 
 }  // namespace deepgap

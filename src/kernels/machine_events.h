@@ -13,9 +13,9 @@ struct WidthEvent {
   unsigned long long config = 0;
   int operations = 1;
 };
-// All names, for those that a CPU has not.
+// Returns all names, for those that a CPU does not have.
 const std::vector<std::string>& width_event_names();
-// Empty for a CPU whose codes are not known here. `cpuinfo`: text of /proc/cpuinfo.
+// Returns none for a CPU whose codes are not known here. `cpuinfo`: text of /proc/cpuinfo.
 std::vector<WidthEvent> width_events(const std::string& cpuinfo);
 
 // An event of the whole machine, whoever causes it.

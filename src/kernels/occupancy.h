@@ -16,7 +16,7 @@ struct Occupancy {
   double waves = 0;     // blocks of the grid over those that the device holds at once
 };
 
-// nullopt where the chip is not known. `architecture`: compute capability times ten.
+// Returns nullopt if the chip is not known. `architecture`: compute capability times ten.
 std::optional<Occupancy> occupancy_of(const Kernel& kernel, int architecture, int multiprocessors);
 
 }  // namespace deepgap

@@ -35,7 +35,7 @@ class Tracer {
   std::vector<TracedLayer> layers_;
 };
 
-// "void f<int>(float*)" of "_Z1fIiEvPf"; a name that is no mangled one stays as it is.
+// Returns "void f<int>(float*)" for "_Z1fIiEvPf"; a name that is not mangled stays as it is.
 std::string demangled(const char* name);
 
 }  // namespace deepgap

@@ -14,7 +14,7 @@ struct CountedFamily {
   std::string family;
   KernelSums sums;
 };
-// Longest first where times were counted, else most kernels first.
+// Orders families longest first if times were counted, else most kernels first.
 std::vector<CountedFamily> counted_families(const std::vector<KernelCounters>& kernels);
 
 std::string counted_text(const NcuFile& file, const std::string& title, size_t top);

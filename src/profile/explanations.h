@@ -15,7 +15,7 @@ struct Explanation {
   std::string evidence;  // the figures that it stands on
 };
 
-// The weightiest first; empty where nothing is known beside the times.
+// Returns the weightiest explanation first; none if nothing is known beside the times.
 std::vector<Explanation> explain(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows,
                                  const ShownCeilings& machine);
 
@@ -25,7 +25,7 @@ struct Distance {
   double seconds = 0;  // beyond its bound
   double share = 0;    // share of the whole time
 };
-// Largest first, at most `most`.
+// Returns at most `most` layers, the largest distance first.
 std::vector<Distance> largest_distances(const ProfileRows& rows, size_t most);
 
 // Returns whether a kernel uses tensor cores by its name; false says nothing about kernels with names of their own.

@@ -20,7 +20,7 @@ struct ProfileChange {
 };
 ProfileChange profile_change(const LayerProfile& a, const LayerProfile& b);
 
-// A table of at most `top` parts.
+// Returns a table of at most `top` parts.
 std::string profile_change_text(const ProfileChange& change, const std::string& a, const std::string& b, size_t top);
 
 }  // namespace deepgap

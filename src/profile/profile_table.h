@@ -15,7 +15,7 @@ struct ProfileOwner {
 };
 
 std::string profile_table_header();
-// A line for each layer in order of execution; what is not known is empty.
+// Returns a line for each layer in order of execution; what is not known is empty.
 std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& stored);
 // Returns what `deepgap profile --json` prints, with the owner; `kept`: the profile as a Store keeps it, from which all of that follows.
 nlohmann::json owned_profile_json(const ProfileOwner& owner, const StoredProfile& stored);

@@ -30,7 +30,7 @@ struct ProfileRows {
   std::vector<std::string> notes;                      // notes that a reader should know before believing the numbers
 };
 
-// "12.3 %", as every share in a table of a profile is written: always one decimal.
+// Returns "12.3 %", as every share in a table of a profile is written: always one decimal.
 std::string share_text(double share);
 
 // `ceilings` may be empty; then roofs and bounds are empty too. `last_cache_bytes`: memory bounds what is larger, a cache bounds what is

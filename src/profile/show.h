@@ -22,7 +22,7 @@ struct ShownCeilings {
   std::string missing = {};  // why there are none, in words
 };
 
-// Lines of at most `width` columns where names can be cut; `top` slowest layers, slowest first; 0: all, in order of execution.
+// Returns lines of at most `width` columns if names can be cut; `top` slowest layers, slowest first; 0: all, in order of execution.
 std::string profile_text(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine,
                          size_t width, size_t top);
 nlohmann::json profile_json(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows,

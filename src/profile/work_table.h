@@ -62,13 +62,13 @@ struct GraphWork {
 };
 GraphWork graph_work(const LayerProfile& profile);
 
-// Empty rows where there is neither. `ceilings` may be empty: then there are no bounds.
+// Returns empty rows if there is neither. `ceilings` may be empty: then there are no bounds.
 WorkTable work_table(const LayerProfile& profile, const Ceilings& ceilings, const std::string& precision);
 
-// The family that most of each layer's time is in; where kernels were not traced what the engine calls the layer.
+// Returns the family that most of each layer's time is in; where kernels were not traced what the engine calls the layer.
 std::vector<std::string> families_of_layers(const LayerProfile& profile);
 
-// Families of what was traced and of what was counted.
+// Assigns families to what was traced and to what was counted.
 void assign_families(const Families& families, LayerProfile& profile);
 
 // Describes the device's counters: the table, why there are none, what was left out. `top`: number of slowest kernels that are listed.
@@ -78,7 +78,7 @@ std::string work_text(const LayerProfile& profile, const WorkTable& table, size_
 std::vector<std::string> counted_levels(const WorkTable& table);
 const MemoryLevel* level_of(const WorkRow& row, const std::string& name);  // nullptr: not counted
 
-// null where nobody asked for counters.
+// Returns null if nobody asked for counters.
 nlohmann::json work_json(const LayerProfile& profile, const WorkTable& table);
 
 }  // namespace deepgap

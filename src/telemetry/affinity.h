@@ -5,9 +5,9 @@
 
 namespace deepgap {
 
-// The mask the process began with, before anything in it was pinned.
+// Returns the mask the process began with, before anything in it was pinned.
 const std::vector<int>& initial_cpus();
-// The mask of the process's first thread now: after pinning, the CPUs that are measured on.
+// Returns the mask of the process's first thread now: after pinning, the CPUs that are measured on.
 std::vector<int> measured_cpus();
 
 }  // namespace deepgap

@@ -26,7 +26,7 @@ GpuInventory inspect_gpus(const NvmlLoader& load, const std::string& root = "/")
 // mig, nvlinks, nvlink_version, nvlink_to, numa_node, cpu_socket. A fact that cannot be known is "not available: why".
 Facts gpu_facts(const NvmlApi& api, NvmlDevice device, const std::string& root);
 Facts driver_facts(const NvmlApi& api);
-// The readings of the probe `nvml`, once, by their names; throttle_reasons in words.
+// Returns the readings of the probe `nvml`, once, by their names; throttle_reasons in words.
 Facts gpu_state(const NvmlApi& api, NvmlDevice device);
 
 // Returns advice about GPU states that disturb measurements, worst first; a machine without GPUs gets one line that says so.

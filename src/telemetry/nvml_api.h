@@ -70,7 +70,7 @@ inline constexpr int nvml_pcie_sent = 0, nvml_pcie_received = 1;
 inline constexpr unsigned nvml_most_links = 18;
 inline constexpr int nvml_peer_nvlink = 2, nvml_peer_ok = 0;
 
-// Every function answers an NvmlResult. Thread-safe as NVML is.
+// Every function returns an NvmlResult. They are as thread-safe as NVML is.
 struct NvmlApi {
   std::function<int()> init, shutdown;
   std::function<int(char*, unsigned)> driver_version, nvml_version;

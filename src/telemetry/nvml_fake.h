@@ -40,7 +40,7 @@ struct FakeNvml {
   void fill_system(NvmlApi& api);
   void fill_identity(NvmlApi& api);
   void fill_readings(NvmlApi& api);
-  // A function of the table that hands out `value(gpu)`.
+  // Makes a function of the table that hands out `value(gpu)`.
   template <typename T, typename Value>
   auto gives(const std::string& function, Value value) {
     return [this, function, value](NvmlDevice device, T* out) {

@@ -35,10 +35,10 @@ class Probe {
   // Appends one reading of every series. Cheap (tens of microseconds); called off the measured core. What cannot be read this time is left
   // out of its series, never a zero.
   virtual void read(Nanoseconds now) = 0;
-  // The same for series that cost milliseconds or hardly change: about once a second, by the thread alone, never at a window's edge.
+  // Does the same for series that cost milliseconds or hardly change: about once a second, by the thread alone, never at a window's edge.
   virtual void read_slow(Nanoseconds /*now*/) {}
   virtual const std::vector<Series>& series() const = 0;
-  // Series that this machine does not offer, or no longer does, with the reason.
+  // Returns series that this machine does not offer, or no longer does, with the reason.
   virtual std::map<std::string, std::string> missing() const { return {}; }
   // Returns unchanging facts about the machine that the probe knows, for the Record's environment: "gpu.cuda0.name".
   virtual Facts environment() const { return {}; }
@@ -57,7 +57,7 @@ class Telemetry {
   virtual Facts environment() const = 0;  // facts from all probes
   // Returns whether a series "name" or "name.DOMAIN" is read.
   virtual bool reads(const std::string& name) const = 0;
-  // Readings with begin <= time <= end. A series without one is left out.
+  // Returns readings with begin <= time <= end. A series without one is left out.
   virtual std::vector<Series> series(Nanoseconds begin, Nanoseconds end) const = 0;
 };
 std::unique_ptr<Telemetry> start_telemetry(Clock& clock, const TelemetrySettings& settings = {});

@@ -35,9 +35,9 @@ class SystemRoot {
   std::string root_;
 };
 
-// The value of the line "key:   value" or "key value"; empty when there is none.
+// Returns the value of the line "key:   value" or "key value"; empty when there is none.
 std::string value_of_key(std::string_view text, std::string_view key);
-// "0-3,8,10-11"; nullopt for anything else, such as numbers beyond 65535.
+// Parses a list such as "0-3,8,10-11"; nullopt for anything else, such as numbers beyond 65535.
 std::optional<std::vector<int>> parse_cpu_list(std::string_view text);
 
 }  // namespace deepgap

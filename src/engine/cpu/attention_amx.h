@@ -5,7 +5,7 @@
 
 namespace deepgap {
 
-// nullptr where this process may not use AMX.
+// Returns nullptr if this process may not use AMX.
 const AttentionProducts* amx_attention_products();
 
 }  // namespace deepgap

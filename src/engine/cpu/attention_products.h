@@ -36,23 +36,23 @@ class AttentionProducts {
   virtual size_t left_bytes(int64_t depth) const = 0;   // for a packed operand of rows() lines; a multiple of 64
   virtual size_t right_bytes(int64_t depth) const = 0;  // for a packed operand of lanes() lines
 
-  // Lines beyond the operand's are 0.
+  // Packs lines beyond the operand's as 0.
   virtual void pack_left(const AttentionOperand& from, std::byte* panel) const = 0;
   virtual void pack_right(const AttentionOperand& from, std::byte* panel) const = 0;
-  // [depth][lanes()] as a right operand: packed into `panel`, or as it is.
+  // Returns [depth][lanes()] as a right operand: packed into `panel`, or as it is.
   virtual const std::byte* right_of(const float* sums, int64_t depth, std::byte* panel) const = 0;
-  // tile[row][lane] += sum over k < depth of left[row][first + k] * right[lane][k]; `left_depth` is what left was packed with. `first` is a
-  // multiple of rows() times 2.
+  // Adds to tile[row][lane] the sum over k < depth of left[row][first + k] * right[lane][k]; `left_depth` is what left was packed with.
+  // `first` is a multiple of rows() times 2.
   virtual void multiply(const std::byte* left, int64_t left_depth, int64_t first, const std::byte* right, int64_t depth,
                         float* tile) const = 0;
-  // Scores [count][lanes()] become their exponentials less the largest score so far.
+  // Turns scores [count][lanes()] into their exponentials less the largest score so far.
   virtual void take_in(float* scores, int64_t count, RunningSoftmax& running) const = 0;
-  // Around everything that a thread multiplies.
+  // Called around everything that a thread multiplies.
   virtual void begin() const {}
   virtual void end() const {}
 };
 
-// The best that this process may use; oneDNN's limit holds here, too. `all_bf16`: the operands are, and may be multiplied as such.
+// Returns the best that this process may use; oneDNN's limit holds here, too. `all_bf16`: the operands are, and may be multiplied as such.
 const AttentionProducts& attention_products(bool all_bf16);
 
 }  // namespace deepgap

@@ -8,7 +8,7 @@
 
 namespace deepgap {
 
-// e^x for x <= 0 to within two units in the last place, 0 below the normal numbers: 2^n times a polynomial in the rest (Cephes' expf).
+// Computes e^x for x <= 0 to two units in the last place, 0 below the normal numbers: 2^n times a polynomial in the rest (Cephes' expf).
 [[gnu::always_inline]] inline float attention_exponential(float x) {
   constexpr float lowest = -87.3F, rounding = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer, which stands in its last bits
   const float bounded = x < lowest ? lowest : x;

@@ -36,9 +36,9 @@ class Executable {
   // The arena is as large as arena_bytes() and outlives the Executable.
   void bind(const Arena& arena);
 
-  // Addresses of the Graph's inputs and outputs, dense row-major.
+  // Runs on the addresses of the Graph's inputs and outputs, dense row-major.
   void run(const dnnl::stream& stream, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
-  // The same, adding the time of each step by `now` to `timings`, which stand beside steps().
+  // Does the same, adding the time of each step by `now` to `timings`, which stand beside steps().
   void run_timed(const dnnl::stream& stream, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                  const std::function<Nanoseconds()>& now, std::span<LayerTiming> timings);
   const std::vector<Step>& steps() const { return plan_.steps; }

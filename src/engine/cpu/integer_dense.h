@@ -27,7 +27,7 @@ struct IntegerLayer {
 
   int64_t pixels() const { return target[0] * target[1]; }
   int64_t terms() const { return kernel[0] * kernel[1] * depth; }  // terms of a sum
-  // The largest absolute value of an input without its zero point.
+  // Returns the largest absolute value of an input without its zero point.
   int64_t largest_input() const;
 };
 
@@ -39,7 +39,7 @@ class IntegerDense {
  public:
   IntegerDense(IntegerLayer layer, int threads);
 
-  // The weights [outputs][depth][height][width] as the kernel reads them.
+  // Returns the weights [outputs][depth][height][width] as the kernel reads them.
   Tensor pack(const Tensor& weights) const;
   std::string layout() const;  // names what pack() makes
   size_t scratch_bytes() const { return scratch_bytes_ * static_cast<size_t>(threads_); }
@@ -69,7 +69,7 @@ class IntegerDense {
   size_t scratch_bytes_ = 0;  // bytes per thread
 };
 
-// to[i] = from[i] - zero, of `type`.
+// Computes to[i] = from[i] - zero, where `from` has `type`.
 void widen(const std::byte* from, DataType type, int32_t zero, int64_t count, int16_t* to);
 
 }  // namespace deepgap

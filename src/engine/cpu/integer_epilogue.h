@@ -31,11 +31,11 @@ class IntegerEpilogue {
   int32_t result_zero = 0;
   int64_t channels = 0;  // channels of a pixel in result and residual
 
-  // To be called once all is set: makes the vectors long enough for the kernel to read a whole tile anywhere, and sees whether the quick
-  // way does it.
+  // Call it once all is set: it makes the vectors long enough for the kernel to read a whole tile anywhere, and sees whether the quick way
+  // does it.
   void finish();
   int64_t bytes_by_channel() const;  // bytes read and written for a channel of a pixel
-  // `sums` [rows][integer_tile_columns] of the channels [first, first + count); pixels[r]: which pixel row r is.
+  // Writes `sums` [rows][integer_tile_columns] of the channels [first, first + count); pixels[r] is the pixel of row r.
   void write(const int32_t* sums, const int64_t* pixels, int64_t rows, int64_t first, int64_t count, const std::byte* residual,
              std::byte* target) const;
 

@@ -15,7 +15,7 @@ namespace deepgap {
 
 class IntegerWinograd {
  public:
-  // The size of tile that is estimated to be fastest, 2 or 4; 0: the layer is better or only computed directly.
+  // Returns the size of tile that is estimated to be fastest, 2 or 4; 0: the layer is better or only computed directly.
   static int64_t choose(const IntegerLayer& layer, const Tensor& weights, int threads);
 
   IntegerWinograd(IntegerLayer layer, int64_t tile, int threads);

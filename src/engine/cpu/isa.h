@@ -10,13 +10,13 @@ namespace deepgap {
 std::vector<std::string> isa_names();
 // Returns those of this CPU, without auto. amx is not among them if its tiles are hidden.
 std::vector<std::string> available_isas();
-// Why not; empty when it can be had.
+// Returns why the ISA cannot be used; empty if it can.
 std::string isa_refusal(const std::string& name);
-// Before the first primitive. auto leaves it to oneDNN (and its variable ONEDNN_MAX_CPU_ISA), except for AMX whose tiles are hidden
-// (base/cpu.h): then AVX-512. Throws Error{refused} for a name that is none, an ISA that the CPU lacks, and for another one than this
-// process computes with.
+// Call it before the first primitive. auto leaves the choice to oneDNN (and its variable ONEDNN_MAX_CPU_ISA), except for AMX whose tiles
+// are hidden (base/cpu.h): then AVX-512 is used. Throws Error{refused} for an unknown name, an ISA that the CPU lacks, and an ISA that
+// differs from the one this process computes with.
 void limit_isa(const std::string& name);
-// "AVX-512 AMX": what is computed with, or before the first limit_isa what would be.
+// Returns what is used, such as "AVX-512 AMX", or before the first limit_isa what would be used.
 std::string isa_description();
 
 // These describe the ISA in use, after limit_isa.

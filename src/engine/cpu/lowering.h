@@ -26,7 +26,7 @@ class Lowering {
   // `graph` has only known shapes and went through the passes.
   Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine, ComputeType compute_type = ComputeType::f32);
 
-  // The whole Graph. Throws Error{refused} naming operator and node for one that neither oneDNN nor the evaluator runs.
+  // Lowers the whole Graph. Throws Error{refused} naming operator and node for one that neither oneDNN nor the evaluator runs.
   CpuPlan lower();
 
   // --- for the lower_* functions ---
@@ -45,7 +45,7 @@ class Lowering {
   // Returns whether convolutions or pools of integers read it.
   bool feeds_windows(ValueId id) const;
 
-  // The layout the value was made in; reading it so costs nothing.
+  // Returns the layout the value was made in; reading it so costs nothing.
   dnnl::memory::desc layout(ValueId id) const;
   // Reads the value in `desc`, which has the value's dims.
   StepArgument read(int index, ValueId id, const dnnl::memory::desc& desc);
@@ -53,24 +53,24 @@ class Lowering {
   // `wanted`, converted at load.
   StepArgument read_viewed(int index, ValueId id, const dnnl::memory::desc& given);
   StepArgument read_constant(int index, ValueId id, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
-  // A constant as one of our kernels reads it, made once for all plans by `make`, which `layout` names.
+  // Reads a constant as one of our kernels wants it, made once for all plans by `make`, which `layout` names.
   BufferId read_packed(ValueId id, const std::string& layout, const std::function<Tensor()>& make);
-  // Numbers that are no value of the Graph.
+  // Reads numbers that are no value of the Graph.
   StepArgument read_numbers(int index, const std::vector<float>& numbers);
   StepArgument read_integer(int index, int32_t number);
 
-  // A new buffer for `id` in `desc`; no_value: scratch memory of the current step.
+  // Makes a new buffer for `id` in `desc`; no_value: scratch memory of the current step.
   StepArgument write(int index, ValueId id, const dnnl::memory::desc& desc);
-  // In place of `over` where its layout is `desc` and nobody needs it afterwards, else as write().
+  // Writes in place of `over` if its layout is `desc` and nobody needs it afterwards, else as write().
   StepArgument write_over(int index, ValueId id, const dnnl::memory::desc& desc, const StepArgument& over);
-  // For a step that adds to what its result holds: `id` begins as the content of `of`, whose elements are as large. Takes the buffer of
-  // `of` where that dies here and is none of `reads`, else a copy.
+  // Used by a step that adds to what its result holds: `id` begins as the content of `of`, whose elements are as large. Takes the buffer of
+  // `of` if that dies here and is none of `reads`, else a copy.
   StepArgument take(int index, ValueId id, ValueId of, const dnnl::memory::desc& desc, std::span<const StepArgument> reads);
-  // `id` is the dense row-major bytes of `of`, under its own shape.
+  // Makes `id` the dense row-major bytes of `of`, under its own shape.
   void alias(ValueId id, ValueId of);
 
   void step(const Operation& operation, dnnl::primitive primitive, std::vector<StepArgument> arguments);
-  // `precision`: of its products.
+  // Adds a step. `precision`: that of its products.
   void step(const Operation& operation, StepFunction function, std::vector<BufferId> reads, std::vector<BufferId> writes,
             const std::string& precision = "fp32");
 

@@ -70,18 +70,18 @@ class Network {
     int64_t samples = 1;      // samples in a part
     bool by_samples = false;  // threads share samples: each has an executable of its own
   };
-  // The smallest plan for at least `samples`; nullptr when there is none.
+  // Returns the smallest plan for at least `samples`; nullptr when there is none.
   const Plan* plan_for(int64_t samples) const;
-  // Addresses of the whole batch's tensors.
+  // Runs on the addresses of the whole batch's tensors.
   void run(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
-  // The same, with the time of each step: of all parts together.
+  // Does the same and returns the time of each step: of all parts together.
   std::vector<LayerTiming> run_timed(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                                      const std::function<Nanoseconds()>& now);
   PrecisionShares precision_shares() const;  // shares of the multiply-accumulates of the largest batch
   size_t arena_bytes() const;
-  // The constants it reads, by address: what several Networks share is there once.
+  // Returns the constants it reads, by address: what several Networks share is there once.
   const std::map<const std::byte*, size_t>& weights() const { return weights_; }
-  // For a thread that runs nothing else: it and its team stay where run() puts them.
+  // Used by a thread that runs nothing else: it and its team stay where run() puts them.
   TeamScope team() const { return {options_.threads, cpus_}; }
 
  private:
@@ -118,7 +118,7 @@ class Network {
 // Returns the bytes of all constants that any of them reads.
 size_t weight_bytes(std::span<const Network* const> networks);
 
-// The first node with a shape that is not known once the batch is, "NonZero, node n5": it depends on data. Empty where there is none.
+// Returns the first node whose shape depends on data, "NonZero, node n5": it is not known once the batch is. Empty if there is none.
 std::string shape_that_depends_on_data(const Graph& graph);
 
 }  // namespace deepgap

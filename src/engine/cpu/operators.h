@@ -41,11 +41,11 @@ bool lower_integer_pool(Lowering& lowering, const Operation& operation);  // Max
 bool lower_fast(Lowering& lowering, const Operation& operation);
 // Returns whether it reads numbers as float32 whatever the others are kept in: softmax, and what only the evaluator has.
 bool computes_in_f32(const Node& node);
-// Through evaluate_node. Throws Error{refused} naming operator and node.
+// Lowers through evaluate_node. Throws Error{refused} naming operator and node.
 void lower_fallback(Lowering& lowering, const Operation& operation);
-// Operators that lower_fast knows, sorted.
+// Returns the operators that lower_fast knows, sorted.
 std::vector<std::string> fast_operators();
-// Fast ones and evaluated ones.
+// Returns whether the operator is a fast or an evaluated one.
 bool runs_natively(std::string_view op, std::string_view domain);
 
 // Attributes of a primitive with the operation's posts. `arguments` are those of operands; a residual that may be overwritten is not
@@ -66,18 +66,18 @@ ElementTypes types_of(const Lowering& lowering, const Operation& operation);
 // Adds what turns integers into numbers and back: scales and zero points of source, weights (`channel_mask`: the bits of their channel
 // axes) and result, as attributes and arguments.
 void add_scales(Lowering& lowering, const Operation& operation, int channel_mask, Posts& posts);
-// False where this CPU's products of integers may be wrong: saturation.h. `channel_axis`: of the weights, along the output channels.
+// Returns false if this CPU's integer products may be wrong: saturation.h. `channel_axis`: axis of the weights for output channels.
 bool is_exact(const Lowering& lowering, const Operation& operation, size_t channel_axis);
-// The bias of input 2 in the posts' unit.
+// Returns the bias of input 2 in the posts' unit.
 StepArgument read_bias(Lowering& lowering, const Operation& operation, const Posts& posts, const dnnl::memory::desc& desc);
 // Returns whether oneDNN's implementation is one that is made to be slow.
 bool is_reference(const dnnl::primitive_desc_base& description);
-// nullopt when a post is not expressible. `rank`: of the primitive's result.
+// Returns nullopt if a post cannot be expressed. `rank`: rank of the primitive's result.
 std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation, size_t rank);
-// The result's argument: in place over a residual, or new.
+// Returns the result's argument: in place over a residual, or new.
 StepArgument write_result(Lowering& lowering, const Operation& operation, const Posts& posts, const dnnl::memory::desc& desc,
                           std::span<const StepArgument> reads);
-// Attributes of a primitive whose scratch memory is ours, and adding that memory.
+// Returns attributes of a primitive whose scratch memory is ours; the other function adds that memory.
 dnnl::primitive_attr user_scratchpad();
 void add_scratchpad(Lowering& lowering, const dnnl::primitive_desc_base& description, std::vector<StepArgument>& arguments);
 void append_activation(dnnl::post_ops& posts, const Activation& activation);

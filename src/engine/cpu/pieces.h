@@ -43,7 +43,7 @@ void for_pieces(int64_t pieces, int threads, const Body& body) {
   }
 }
 
-// Into how many stretches to cut `all`: as many as `wanted`, while each has `least` or more, and at least as many as `needed`.
+// Returns into how many stretches to cut `all`: as many as `wanted`, while each has `least` or more, and at least as many as `needed`.
 inline int64_t stretches_of(int64_t all, int64_t least, int64_t wanted, int64_t needed) {
   return std::min(all, std::max({std::min(wanted, all / least), needed, int64_t{1}}));
 }

@@ -31,7 +31,7 @@ struct StepArgument {
   BufferId buffer = 0;
 };
 
-// Addresses of the buffers that a function step named as reads, then writes.
+// Called with the addresses of the buffers that a function step named as reads, then writes.
 using StepFunction = std::function<void(std::span<std::byte* const> addresses)>;
 
 // A primitive with arguments, or a function with the buffers it reads and writes.
@@ -50,12 +50,12 @@ struct CpuPlan {
   std::map<std::string, int64_t> macs;  // multiply-accumulates by the precision they are computed in
 };
 
-// Dense row-major memory of `shape`: what every other part of deepgap means by a tensor. Types other than float32, bfloat16 and those of
-// 8 bits are bytes to oneDNN.
+// Returns dense row-major memory of `shape`: what every other part of deepgap means by a tensor. Types other than float32, bfloat16 and
+// those of 8 bits are bytes to oneDNN.
 dnnl::memory::desc plain_desc(DataType type, std::span<const int64_t> shape);
-// The same places for elements of another type; nullopt for layouts in blocks, whose sizes follow the type.
+// Returns the same places for elements of another type; nullopt for layouts in blocks, whose sizes follow the type.
 std::optional<dnnl::memory::desc> retyped(const dnnl::memory::desc& desc, dnnl::memory::data_type type);
-// Dense with the channels (axis 1) innermost.
+// Returns a dense layout with the channels (axis 1) innermost.
 dnnl::memory::desc channels_last_desc(dnnl::memory::data_type type, const dnnl::memory::dims& dims);
 // Returns whether the bytes of `desc` are those of the dense row-major tensor (blocks over sizes of 1 do not matter).
 bool is_plain(const dnnl::memory::desc& desc);

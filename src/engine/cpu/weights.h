@@ -18,7 +18,7 @@ class WeightStore {
  public:
   WeightStore(dnnl::engine engine, dnnl::stream stream) : engine_(std::move(engine)), stream_(std::move(stream)) {}
 
-  // The bytes of `tensor`, seen as `given`, in the layout `wanted`: the tensor's own where nothing changes, else a reordered copy.
+  // Returns the bytes of `tensor`, seen as `given`, in the layout `wanted`: its own if nothing changes, else a reordered copy.
   std::shared_ptr<const std::byte> get(const Tensor& tensor, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
   // Returns what `make` makes of `tensor` and `settings`. It is kept for every plan, so that its address stays its own.
   Tensor derived(const Tensor& tensor, const Tensor& settings, const std::function<Tensor()>& make);

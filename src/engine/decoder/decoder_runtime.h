@@ -41,13 +41,13 @@ class DecoderRuntime {
   bool has_cache() const { return cache_.has_value(); }
   const KvCache& cache() const { return *cache_; }
 
-  // At most most_rows rows; those of a sequence in the order of their positions, none missing since position 0.
+  // Runs at most most_rows rows; those of a sequence in the order of their positions, none missing since position 0.
   void run(std::span<const DecoderRow> rows);
   // Returns the scores of the last run for the n-th row that wants them, one for each token of the vocabulary.
   std::span<const float> scores(size_t n) const;
 
   int64_t weight_bytes() const { return weight_bytes_; }  // as they are held
-  // Shares of the matrices' numbers by the type they are held in, in lower case: {"q4_1": 0.8}.
+  // Returns shares of the matrices' numbers by the type they are held in, in lower case: {"q4_1": 0.8}.
   std::map<std::string, double> type_shares() const;
 
  private:
@@ -83,7 +83,7 @@ class DecoderRuntime {
   void embed(std::span<const DecoderRow> rows);
   void normalize(const Norm& norm, const float* from, int64_t rows, float* to) const;
   Activations factor(const float* from, int64_t columns, int64_t rows, bool as_integers);
-  // Products of one factor with several matrices, whose results stand side by side in `to`: rows of all their sizes together.
+  // Multiplies one factor by several matrices, whose results stand side by side in `to`: rows of all their sizes together.
   void multiply(std::span<const Linear> matrices, const float* from, int64_t rows, float* to);
   void rotate(float* head, int64_t position) const;
   void attend(const Layer& layer, int64_t index, std::span<const DecoderRow> rows);

@@ -30,21 +30,21 @@ struct DecoderKernels {
   const char* name = nullptr;  // "AVX2"
   // Quantizes one row.
   void (*quantize)(const float* from, int64_t columns, int8_t* integers, float* scales, float* sums);
-  // to[row * stride + r] for `rows` rows of activations and the rows r of the matrix that are in the groups.
+  // Computes to[row * stride + r] for `rows` rows of activations and the rows r of the matrix that are in the groups.
   void (*multiply)(const PackedMatrix& matrix, const Activations& x, int64_t rows, int64_t first_group, int64_t end_group, float* to,
                    int64_t stride);
-  // `heads` queries of head_size numbers, already multiplied by the scale, that share one head of keys: attention to `positions` positions.
-  // `scores` has room for heads times positions rounded up to eight.
+  // Attends to `positions` positions with `heads` queries of head_size numbers, already multiplied by the scale, that share one head of
+  // keys. `scores` has room for heads times positions rounded up to eight.
   void (*attend)(const float* queries, int64_t heads, int64_t head_size, const CachedHead& cached, int64_t positions, float* scores,
                  float* to);
-  // gate[i] = silu(gate[i]) * up[i]
+  // Computes gate[i] = silu(gate[i]) * up[i].
   void (*gate)(float* gate, const float* up, int64_t count);
   void (*to_halves)(const float* from, int64_t count, uint16_t* to);
 };
 
-// For the instructions that this process may use (engine/cpu/isa.h), after limit_isa().
+// Returns the kernels for the instructions that this process may use (engine/cpu/isa.h), after limit_isa().
 const DecoderKernels& decoder_kernels();
-// All that this CPU can run, the plain ones first: for tests.
+// Returns all that this CPU can run, the plain ones first: for tests.
 std::vector<const DecoderKernels*> all_decoder_kernels();
 
 extern const DecoderKernels plain_decoder_kernels;

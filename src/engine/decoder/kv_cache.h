@@ -12,7 +12,7 @@ namespace deepgap {
 
 class KvCache {
  public:
-  // Room for `sequences` sequences of `context` tokens. Throws Error{out_of_memory} naming the bytes.
+  // Makes room for `sequences` sequences of `context` tokens. Throws Error{out_of_memory} naming the bytes.
   KvCache(const DecoderShape& shape, int64_t sequences, int64_t context);
 
   int64_t context() const { return context_; }

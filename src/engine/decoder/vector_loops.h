@@ -269,7 +269,7 @@ DEEPGAP_DECODER_TARGET void quantize(const float* from, int64_t columns, int8_t*
   }
 }
 
-// e^x for x <= 0, as attention_exponential() has it.
+// Computes e^x for x <= 0, like attention_exponential().
 INLINE __m256 exponential(__m256 x) {
   const __m256 lowest = _mm256_set1_ps(-87.3F), rounding = _mm256_set1_ps(12582912.0F);
   const __m256 bounded = _mm256_max_ps(x, lowest);

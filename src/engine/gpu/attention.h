@@ -30,11 +30,11 @@ WideOperands wide_operands(const AttentionLayout& layout);
 // MASKED (for each score x, with `place`, the query's number, too) and FACTOR, by which what then is x becomes a power of two's exponent.
 // `mask`: nullptr: there is none.
 std::string attention_mask_text(const Attention& attention, const Operand* mask);
-// Steps of query, key, value and result as macros Q0 .. R3; of key, K3 is from one key to the next.
+// Returns the steps of query, key, value and result as macros Q0 .. R3; for key, K3 is from one key to the next.
 std::string attention_steps_text(const Attention& attention);
 
-// The kernel for sm_90a: the copy engine brings keys and values, wgmma multiplies. Its arguments are query, key, value, the mask where
-// there is one, result. nullopt: the mma.sync kernel does this one.
+// Returns the kernel for sm_90a: TMA brings keys and values, wgmma multiplies. Its arguments are query, key, value, the mask if there is
+// one, result. nullopt: the mma.sync kernel does this one.
 std::optional<Launch> hopper_attention(const AttentionLayout& layout, const std::string& mask_text, const std::string& entry,
                                        const Chip& chip);
 

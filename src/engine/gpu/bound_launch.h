@@ -16,7 +16,7 @@ class BoundLaunch {
   // descriptions and they are needed.
   BoundLaunch(const Launch& launch, cuda::Function function, const AddressOf& address);
   void run(cuda::StreamHandle stream) const { launch(stream, overlaps_previous_); }
-  // Begins when the launch before it has ended, so that a time that is taken of it is its own: one that begins earlier waits within its
+  // Begins when the launch before it has ended, so that a measured time is its own: a launch that begins earlier waits within its
   // time.
   void run_by_itself(cuda::StreamHandle stream) const { launch(stream, false); }
 

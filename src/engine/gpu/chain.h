@@ -58,7 +58,7 @@ struct InvertedTile {
 struct ChainVariant {
   std::string name;  // as of ConvolutionVariant
   Launch launch;
-  // `weights`: by problems(), as ConvolutionVariant::pack takes them.
+  // `weights` are ordered by problems(), as ConvolutionVariant::pack takes them.
   std::vector<std::byte> (*pack)(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights) = nullptr;
   size_t packed_bytes = 0;
   ChainTile tile;         // tile of the chain's family
@@ -89,7 +89,7 @@ struct ChainPlan {
   size_t weight_bytes = 0, source_stage_bytes = 0, added_box_bytes = 0, added_stage_bytes = 0;
   size_t teams_at = 0, tables_at = 0, barriers_at = 0, shared_bytes = 0;
 };
-// nullopt: it is none for the kernel.
+// Returns nullopt if the kernel does not do the chain.
 std::optional<ChainPlan> plan_of(const Chain& chain, const ChainTile& tile);
 std::string chain_text(const Chain& chain, const ChainPlan& plan);
 

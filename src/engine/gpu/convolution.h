@@ -48,7 +48,7 @@ struct EpilogueStep {
     step.scale = scale, step.zero = zero, step.integer = integer;
     return step;
   }
-  // C++ for the new v from `v` and `residual`.
+  // Returns C++ for the new v from `v` and `residual`.
   std::string expression() const;
 };
 
@@ -81,9 +81,9 @@ struct Convolution {
   std::optional<MaxPool> pool;  // pools what the epilogue makes: the target is [batch, pool.out_h, pool.out_w, out_pitch]
 
   int64_t macs() const;  // multiply-accumulates
-  // A short name of everything above that decides which variant is quickest: the key of the tuner's cache.
+  // Returns a short name of everything above that decides which variant is fastest: the key of the tuner's cache.
   std::string key() const;
-  // The same layer's at another batch: what stands before the batch in its key, and what behind it.
+  // Return what stands before and behind the batch in the key: the same layer's at another batch.
   std::string key_before_batch() const;
   std::string key_behind_batch() const;
 };
@@ -115,10 +115,10 @@ std::vector<ConvolutionVariant> mma_variants(const Convolution& problem, const C
 std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const Chip& chip);   // wgmma, TMA: sm_90a
 std::vector<ConvolutionVariant> depthwise_variants(const Convolution& problem, const Chip& chip);  // groups == channels
 std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip);       // few input channels
-// The same with Convolution::pool, which no other family does.
+// Returns variants for Convolution::pool, which no other family does.
 std::vector<ConvolutionVariant> pooled_stem_variants(const Convolution& problem, const Chip& chip);
 
-// All of the above, best guess first; direct ones where there is nothing else, and nothing with a pool that no family does.
+// Returns all of the above, best guess first; direct ones if there is nothing else, and nothing with a pool that no family does.
 std::vector<ConvolutionVariant> convolution_variants(const Convolution& problem, const Chip& chip);
 
 }  // namespace deepgap::gpu

@@ -21,7 +21,7 @@ class ChainFinder {
  public:
   // `plan` outlives it, and keeps its steps.
   ChainFinder(const GpuPlan& plan, const Chip& chip);
-  // Those that the chip has kernels for. A step may be in several.
+  // Returns the chains that the chip has kernels for. A step may be in several.
   std::vector<FoundChain> candidates() const;
   // Sets where the chain stands beside those that were taken before; false: one of its steps is in one of them, or it has no place.
   bool take(FoundChain& found);
@@ -44,7 +44,7 @@ class ChainFinder {
   std::map<size_t, int64_t> moved_;            // steps that are in a chain, and its place
 };
 
-// The step that stands for a chain, without its launch; by ChainRole its buffers.
+// Returns the step that stands for a chain, without its launch; its buffers are ordered by ChainRole.
 Step joined_step(const GpuPlan& plan, const FoundChain& found);
 
 }  // namespace deepgap::gpu

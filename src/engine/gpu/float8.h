@@ -20,7 +20,7 @@ uint8_t to_e4m3(float value);  // the nearest, ties to even; beyond the largest 
 float from_e4m3(uint8_t bits);
 
 bool multiplies_in_float8(const Graph& graph, const Operation& operation);
-// Values that such products alone read, so that whoever makes them may write them in FP8.
+// Returns values that such products alone read, so that whoever makes them may write them in FP8.
 std::set<ValueId> values_in_float8(const Graph& graph);
 
 }  // namespace deepgap::gpu

@@ -28,7 +28,7 @@ bool is_half(Element element);  // float16 or bfloat16
 void put_number(std::vector<std::byte>& bytes, size_t position, Element element, float value);
 
 Form plain_form(Element element, const Shape& shape);
-// The pitch is such that a pixel is a multiple of vector_bytes.
+// Chooses a pitch with which a pixel is a multiple of vector_bytes.
 Form channels_last_form(Element element, const Shape& shape);
 // Like plain_form, with rows that are multiples of vector_bytes.
 Form rows_form(Element element, const Shape& shape);

@@ -6,7 +6,7 @@
 
 namespace deepgap::gpu {
 
-// `stored`: what numbers are kept in between operators.
+// `stored`: type in which numbers are kept between operators.
 FusionRules gpu_fusion_rules(Integers integers, Element stored);
 
 }  // namespace deepgap::gpu

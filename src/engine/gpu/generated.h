@@ -23,7 +23,7 @@ std::string store_text(Element element, Kind from, const std::string& computed);
 std::string store_text(const Operand& out, Kind from, const std::string& computed);  // rounded, where `out` is
 std::string convert_text(Kind from, Kind to, const std::string& computed);
 
-// Functions that the texts above use.
+// Returns functions that the texts above use.
 std::string generated_prelude();
 
 // Text of a kernel over the elements of `out`: `body` sets `r`, of kind `kind`, from the coordinates c0, c1, ... (by axis of out's shape)
@@ -36,12 +36,12 @@ struct ElementKernel {
 };
 Launch element_kernel(Lowering& lowering, const std::string& stem, const ElementKernel& kernel);
 
-// A copy to channels last where a pixel takes 4, 8 or 16 bytes: a thread for each pixel, which reads its channels.
+// Copies to channels last if a pixel takes 4, 8 or 16 bytes: a thread for each pixel, which reads its channels.
 Launch pixel_kernel(Lowering& lowering, const Operand& in, const Operand& out);
 
-// "x2[c0 * 64 + c1]" loaded: operand `index` at coordinates given as texts by axis; sizes of 1 are repeated.
+// Returns "x2[c0 * 64 + c1]" loaded: operand `index` at coordinates given as texts by axis; sizes of 1 are repeated.
 std::string element_at(const std::vector<Operand>& in, size_t index, const std::vector<std::string>& coordinates);
-// The operand at out's own coordinates, broadcast as ONNX does: its axes are out's last ones.
+// Returns the operand at out's own coordinates, broadcast as ONNX does: its axes are out's last ones.
 std::string element_here(const std::vector<Operand>& in, size_t index, const Shape& out);
 std::vector<std::string> coordinates(size_t rank);  // "c0", "c1", ...
 
@@ -53,7 +53,7 @@ Operand table(Lowering& lowering, Element element, const std::vector<T>& numbers
   return {lowering.constant_bytes({bytes, bytes + numbers.size() * sizeof(T)}), plain_form(element, shape), shape, {1}};
 }
 
-// `threads` in all, one for each of `count`; the grid is as large as needed.
+// Launches `threads` threads in all, one for each of `count`; the grid is as large as needed.
 Launch launch_over(const std::string& entry, std::string source, int64_t count, size_t buffers, unsigned threads = 256);
 
 }  // namespace deepgap::gpu

@@ -8,7 +8,7 @@
 
 namespace deepgap::gpu {
 
-// After kernel_prelude(). With MOST_WAITS defined before it, a wait that is tried more often than that ends the kernel with a trap.
+// Goes after kernel_prelude(). With MOST_WAITS defined before it, a wait that is tried more often than that ends the kernel with a trap.
 const std::string& hopper_prelude();
 
 // product(Sum (&sums)[columns / 2], u64 rows_of_a, u64 rows_of_b, bool add): 64 rows and `columns` columns over 32 bytes of k, both from
@@ -23,7 +23,7 @@ std::string turned_product_text(const Convolution& problem, int columns);
 
 // Returns whether wgmma takes a tile of so many columns.
 bool takes_columns(ComputeType compute, int columns);
-// Products across a tile's columns, each so narrow that its sums fit the registers with which a kernel begins.
+// Returns how many products lie across a tile's columns, each so narrow that its sums fit the registers with which a kernel begins.
 int products_of(ComputeType compute, int columns, int registers);
 
 // Returns where TMA and wgmma put byte `offset` of rows of `row_bytes` (32, 64, 128) that begin at a multiple of 8 rows.

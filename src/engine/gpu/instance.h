@@ -21,8 +21,8 @@ class Instance {
   explicit Instance(Network& network);
 
   cuda::Address input(size_t index) const { return inputs_.at(index).address(); }
-  // An output that is small and that no step reads lies in the host's memory, and the kernel that makes it writes it there: a copy after
-  // the last kernel would take as long as several small layers (9 us on an H200). Others are in the device's memory.
+  // A small output that no step reads lies in the host's memory, and the kernel that makes it writes it there: a copy after the last kernel
+  // would take as long as several small layers (9 us on an H200). Others are in the device's memory.
   cuda::Address output(size_t index) const { return outputs_.at(index).address(); }
   size_t output_bytes(size_t index) const { return outputs_.at(index).bytes; }
   std::byte* output_on_host(size_t index) const { return outputs_.at(index).host.data(); }  // nullptr: it is in the device's

@@ -16,7 +16,7 @@ struct IntegerEpilogue {
   int low = 0, high = 0;              // bounds of the stored integers
 };
 
-// nullopt: the target is no integer, or other steps are asked for.
+// Returns nullopt if the target is not an integer, or if other steps are asked for.
 std::optional<IntegerEpilogue> integer_epilogue(const Epilogue& epilogue);
 
 // Device functions table_scale, table_bias, end_value, put_values and stored_number of kernel_text.h's epilogue_text, for such an end;

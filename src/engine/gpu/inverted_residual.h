@@ -8,7 +8,7 @@ namespace deepgap::gpu {
 
 // Returns whether this family computes the chain: [1x1 >] depthwise > 1x1 [+ residual], in 16-bit floats, of which only the last is stored.
 bool is_inverted_residual(const Chain& chain);
-// The likeliest to be quickest first; none where chip or shapes do not suit.
+// Returns the variants, fastest first by estimate; none if chip or shapes do not suit.
 std::vector<ChainVariant> inverted_residual_variants(const Chain& chain, const Chip& chip);
 ChainVariant inverted_residual_variant(const Chain& chain, const InvertedTile& tile, const Chip& chip);
 

@@ -5,7 +5,7 @@
 
 namespace deepgap::gpu {
 
-// Before kernels are chosen. A result that anything but the pool reads stays.
+// Call it before kernels are chosen. A result that anything but the pool reads stays.
 void join_pools(GpuPlan& plan, const Chip& chip);
 
 }  // namespace deepgap::gpu

@@ -7,7 +7,7 @@
 
 namespace deepgap::gpu {
 
-// The text of kernels/NAME.cuh. Throws Error{internal} where there is no such file.
+// Returns the text of kernels/NAME.cuh. Throws Error{internal} if there is no such file.
 const std::string& kernel_file(std::string_view name);
 
 }  // namespace deepgap::gpu

@@ -31,29 +31,29 @@ const std::string& kernel_prelude();
 //   has_residual, has_scale                                      bool constants
 std::string epilogue_text(const Convolution& problem);
 
-// The head of a kernel as macros, for a text in kernels/ that begins with "KERNEL() { DECLARE_RESIDUAL;": without a residual `residual` is
-// a null pointer. `head`: launch bounds and entry.
+// Returns the head of a kernel as macros, for a text in kernels/ that begins with "KERNEL() { DECLARE_RESIDUAL;": without a residual
+// `residual` is a null pointer. `head`: launch bounds and entry.
 std::string kernel_macros(std::string_view head, std::string_view parameters, bool residual);
-// The same for entry(source, weights, scale_bias, target[, residual]), all but the floats as bytes. What other launches write is not
-// __restrict__: such loads could be moved before wait_for_previous.
+// Returns the same for entry(source, weights, scale_bias, target[, residual]), all but the floats as bytes. What other launches write is
+// not __restrict__: such loads could be moved before wait_for_previous.
 std::string head_text(const Convolution& problem, std::string_view entry, unsigned threads);
-// The arguments of such a kernel.
+// Returns the arguments of such a kernel.
 std::vector<Argument> arguments_of(const Convolution& problem);
 
-// "F16"
+// Returns the type's name in a kernel's text, such as "F16".
 std::string_view type_text(Element element);
-// "static const int NAME = VALUE;\n"
+// Returns "static const int NAME = VALUE;\n".
 std::string constant_text(std::string_view name, int64_t value);
-// Every number of a problem's shape by its name, `pixels` (of the target), group_in and group_out (channels) as constants.
+// Returns every number of a problem's shape by its name, `pixels` (of the target), group_in and group_out (channels) as constants.
 std::string shape_text(const Convolution& problem);
-// The same number, as a literal of CUDA C++.
+// Returns the same number, as a literal of CUDA C++.
 std::string literal(float value);
 
-// The nearest number that the products can hold, ties to even; TF32: ties away from zero, as the device's conversion.
+// Returns the nearest number that the products can hold, ties to even; TF32: ties away from zero, as the device's conversion.
 float rounded(ComputeType compute, float value);
-// Bytes of one element of the products' operands: as the source is stored.
+// Returns the bytes of one element of the products' operands: as the source is stored.
 size_t operand_bytes(ComputeType compute);
-// Element `position` of packed weights, as the products read it (i8: a byte).
+// Sets element `position` of packed weights, as the products read it (i8: a byte).
 void put_operand(std::vector<std::byte>& packed, size_t position, ComputeType compute, float value);
 
 // One weight by its coordinates in ONNX's order, whatever the tensor's type.
@@ -71,7 +71,7 @@ class WeightReader {
 
 // Returns whether a launch may begin before the one before it has ended.
 bool can_overlap(const Chip& chip);
-// Products that one sum has.
+// Returns the number of products that one sum has.
 int64_t products_per_sum(const Convolution& problem);
 // Returns whether any output reads beyond the picture.
 bool reads_outside(const Convolution& problem);

@@ -22,7 +22,7 @@ struct Chip {
   int architecture = 90;  // compute capability times ten
   int multiprocessors = 132;
   size_t shared_bytes = 227 << 10;  // limit of one block
-  // "sm_90a": with the instructions of this chip alone.
+  // Returns "sm_90a", for example: with the instructions of this chip alone.
   std::string target() const;
 };
 

@@ -34,9 +34,9 @@ class Libraries {
   std::shared_ptr<const cuda::DnnLibrary> convolutions_;
 };
 
-// "cuBLASLt 13.1.0, cuDNN 9.19.0", as far as they are found; else empty.
+// Returns "cuBLASLt 13.1.0, cuDNN 9.19.0", as far as they are found; else empty.
 std::string library_versions();
-// "cuBLASLt 13.1.0, PATH; cuDNN 9.19.0, PATH", or instead of one why there is none.
+// Returns "cuBLASLt 13.1.0, PATH; cuDNN 9.19.0, PATH", or instead of one why there is none.
 std::string library_description();
 
 }  // namespace deepgap::gpu

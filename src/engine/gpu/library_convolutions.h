@@ -10,8 +10,8 @@
 
 namespace deepgap::gpu {
 
-// The problem as the library computes it; nullopt where it does not, or is not worth asking: float32 and TF32, and numbers of 16 bits where
-// it does the whole of the problem.
+// Returns the problem as the library computes it; nullopt if it does not, or is not worth asking: float32 and TF32, and numbers of 16 bits
+// if it does the whole of the problem.
 std::optional<cuda::DnnProblem> library_convolution(const Convolution& problem);
 
 std::vector<ConvolutionVariant> cudnn_variants(const Convolution& problem, const Chip& chip,

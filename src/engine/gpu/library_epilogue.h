@@ -23,11 +23,11 @@ struct SumsPlace {
 SumsPlace place_of_sums(const Convolution& problem, bool is_whole);
 bool sums_fit(const Convolution& problem, bool is_whole);
 
-// The call, named `entry`, and what ends its sums; workspace_bytes: the library's own, after the sums. Without a name.
+// Returns the call, named `entry`, and what ends its sums; workspace_bytes: the library's own, after the sums. The variant has no name.
 ConvolutionVariant variant_of_call(const Convolution& problem, const Chip& chip, bool is_whole, const std::string& entry,
                                    std::shared_ptr<const LibraryCall> call, size_t workspace_bytes);
 
-// The kernel that ends sums [pixels, out_pitch] of float32, of integers int32, that lie at role `sums`: in place where that is the target.
+// Returns the kernel that ends sums [pixels, out_pitch] of float32, or int32 for integers, at role `sums`: in place if that is the target.
 Launch end_sums_launch(const Convolution& problem, const Chip& chip, int sums);
 
 }  // namespace deepgap::gpu

@@ -48,7 +48,7 @@ class Lowering {
   // `graph` has only known shapes and went through the passes.
   Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip, const KernelChoices& choices = {});
 
-  // The whole Graph. Throws Error{refused} naming operator and node for one without a kernel.
+  // Lowers the whole Graph. Throws Error{refused} naming operator and node for one without a kernel.
   GpuPlan lower();
 
   // --- for the lower_* functions ---
@@ -64,19 +64,19 @@ class Lowering {
 
   // Returns the value as it was made; a constant plainly, in its own type.
   Operand native(ValueId id);
-  // The same, but a constant of float32 in the type that numbers are stored in, where that has 16 bits.
+  // Returns the same, but a constant of float32 in the type that numbers are stored in, if that has 16 bits.
   Operand as_stored(ValueId id, Element element);
   Operand read(ValueId id, const Form& form);
   Operand write(ValueId id, const Form& form);
-  // Scratch memory of the current step.
+  // Returns scratch memory of the current step.
   BufferId scratch(size_t bytes);
   BufferId constant_bytes(std::vector<std::byte> bytes);
-  // `id` is the bytes of `of`, under its own shape and in `form`.
+  // Makes `id` the bytes of `of`, under its own shape and in `form`.
   void alias(ValueId id, const Operand& of, const Form& form);
   // Notes where `id` also lies, for readers that can use it; its own copy is made all the same, and dropped if nobody reads that.
   void note_part(ValueId id, const Part& part) { parts_[id] = part; }
   const Part* part(ValueId id) const;
-  // A value that is none of the Graph's, such as what lies between a product and what follows it.
+  // Adds a value that is none of the Graph's, such as what lies between a product and what follows it.
   ValueId add_value(DataType type, const Shape& shape);
   ValueId add_constant(const Tensor& tensor);
 

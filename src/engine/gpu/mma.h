@@ -30,7 +30,7 @@ struct MmaSplit {
   int vector;  // channels that a thread stores at once
 };
 
-// end_tile(...): sums to target.
+// Returns the text of end_tile(...): sums to target.
 std::string mma_epilogue_text(const Convolution& problem, const MmaTile& tile);
 std::string mma_text(const Convolution& problem, const MmaTile& tile, const MmaSplit& split);
 

@@ -8,8 +8,8 @@
 
 namespace deepgap::gpu {
 
-// Read by Conv that is not depthwise, ConvTranspose, or a Gemm or MatMul with a constant, themselves or once they are moved; not the
-// Graph's outputs.
+// Returns values read by a Conv that is not depthwise, ConvTranspose, or a Gemm or MatMul with a constant, themselves or once they are
+// moved; not the Graph's outputs.
 std::set<ValueId> multiplied_values(const Graph& graph);
 
 }  // namespace deepgap::gpu

@@ -60,7 +60,7 @@ class Network {
   // Throws Error{refused} for an operator without a kernel, Error{out_of_memory}.
   Network(const Graph& graph, const Chip& chip, const std::string& device, const NetworkOptions& options);
 
-  // The smallest program that takes `samples`; nullptr when there is none.
+  // Returns the smallest program that takes `samples`; nullptr when there is none.
   const Program* program_for(int64_t samples) const;
   const std::map<int64_t, Program>& programs() const { return programs_; }
   Kernels& kernels() { return kernels_; }

@@ -15,7 +15,7 @@ class NodeInputs {
  public:
   NodeInputs(const Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
   bool has(size_t index) const { return index < node_.inputs.size() && node_.inputs[index] != no_value; }
-  // Whole numbers of a constant input; nullopt where it is left out or no constant.
+  // Returns the whole numbers of a constant input; nullopt if it is left out or not a constant.
   std::optional<std::vector<int64_t>> integers(size_t index) const;
   std::optional<float> number(size_t index) const;  // a constant of one element
   bool is_open(size_t index) const;                 // there, and no constant

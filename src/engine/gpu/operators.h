@@ -77,7 +77,7 @@ struct EpilogueParts {
 };
 EpilogueParts epilogue_of(Lowering& lowering, const Operation& operation, int64_t channels, size_t channel_axis);
 
-// An expression in C for an activation of the float `v`.
+// Returns an expression in C for an activation of the float `v`.
 std::string activation_text(const Activation& activation, const std::string& v);
 std::string number_text(float number);  // "0x1.8p+1f": exact
 }  // namespace deepgap::gpu

@@ -18,7 +18,7 @@
 
 namespace deepgap::gpu {
 
-// Halves and whole numbers between -1 and 1: all sums of them are exact in every type.
+// Returns halves and whole numbers between -1 and 1: all sums of them are exact in every type.
 inline float some_number(size_t seed) { return static_cast<float>(static_cast<int>(seed * 2654435761U >> 13 & 1023) % 5 - 2) / 2; }
 
 inline float number_at(Element element, const void* from, size_t index) {

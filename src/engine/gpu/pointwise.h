@@ -19,7 +19,7 @@ struct PointwiseKernel {
 };
 Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const PointwiseKernel& kernel);
 
-// The form in which a pointwise result is written: that of its largest operand, in the result's type.
+// Returns the form in which a pointwise result is written: that of its largest operand, in the result's type.
 Form pointwise_form(const Lowering& lowering, const std::vector<Operand>& in, const Shape& shape, Element element);
 
 // The expression of an ONNX operator over a0, a1, ...: kinds of its operands and result. nullopt for one that is not pointwise, or of types
@@ -32,7 +32,7 @@ struct PointwiseRule {
 std::optional<PointwiseRule> pointwise_rule(const Lowering& lowering, const Node& node);
 std::vector<std::string> pointwise_operators();
 
-// "a = (a - zero) * scale", and back: text for quantization by one scale.
+// Return texts of quantization by one scale: "a = (a - zero) * scale", and back.
 std::string dequantize_text(const Quantization& quantization, const std::string& value);
 std::string quantize_text(const Quantization& quantization, const std::string& value);  // a float that is a whole number in range
 

@@ -34,7 +34,7 @@ struct RecurrentKernel {
 int64_t recurrent_lanes(Element element);
 Shape packed_recurrence(const RecurrentKernel& kernel, Element element);
 
-// nullopt where the state of one sequence is too large for a block. Roles: what is there, in the order of the struct.
+// Returns nullopt if the state of one sequence is too large for a block. Roles: what is there, in the order of the struct.
 std::optional<Launch> recurrent_kernel(Lowering& lowering, const std::string& stem, const RecurrentKernel& kernel);
 std::vector<Operand> operands_read(const RecurrentKernel& kernel);
 std::vector<Operand> operands_written(const RecurrentKernel& kernel);

@@ -21,7 +21,7 @@ struct RowKernel {
 };
 Launch row_kernel(Lowering& lowering, const std::string& stem, const RowKernel& kernel);
 
-// The form of a result of such a kernel: of the same order as the operand's where that has no padding.
+// Returns the form of a result of such a kernel: of the same order as the operand's if that has no padding.
 Form row_form(const Operand& in, const Shape& shape, Element element);
 
 }  // namespace deepgap::gpu

@@ -31,7 +31,7 @@ inline Element stored_as(ComputeType compute) {
   }
 }
 
-// A square picture, padded to keep its size; ends with a residual and a ReLU.
+// Returns a convolution of a square image, padded to keep its size; it ends with a residual and a ReLU.
 inline Convolution test_convolution(ComputeType compute, const TestShape& shape) {
   Convolution problem;
   problem.compute = compute;

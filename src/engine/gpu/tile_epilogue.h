@@ -9,7 +9,7 @@
 
 namespace deepgap::gpu {
 
-// Table and end_run.
+// Returns the text of Table and end_run.
 std::string tile_epilogue_text();
 
 // Common to every tile of warpgroups that multiply ("teams") beside one that copies.
@@ -31,19 +31,19 @@ struct TeamTile {
   int tile_rows() const { return 64 * row_blocks * tile_teams(); }
 };
 
-// The numbers above as constants, by their names; tile_teams: of one tile; tile_rows.
+// Returns the numbers above as constants, by their names; tile_teams: teams of one tile; tile_rows.
 std::string tile_constants_text(const TeamTile& tile);
 
-// The kernel `entry` itself, after everything: kernels/team_kernel.cuh.
+// Returns the kernel `entry` itself, after everything: kernels/team_kernel.cuh.
 std::string team_kernel_text(std::string_view entry, const TeamTile& tile, bool residual);
 
-// Groups of columns whose residual a thread holds before it needs it, so that it need not wait: as many as registers are left for.
+// Returns for how many groups of columns a thread holds the residual before it needs it, so as not to wait: as many as registers allow.
 int kept_groups_of(const Convolution& problem, const TeamTile& tile);
 
-// Neighbours of a row that one thread stores, so that four threads have equally many of `columns`: 16 bytes where that is possible.
+// Returns how many neighbours of a row one thread stores, so that four threads have equally many of `columns`: 16 bytes if possible.
 int run_of(const Convolution& problem, int columns);
 
-// The output channel, within its tile, of column `column` of the products: columns 8j + 2q + {0, 1} of a thread are its run.
+// Returns the output channel, within its tile, of column `column` of the products: columns 8j + 2q + {0, 1} of a thread are its run.
 int channel_of_column(int column, int run);
 
 }  // namespace deepgap::gpu

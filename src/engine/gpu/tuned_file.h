@@ -22,7 +22,7 @@ std::string tuned_file_name(std::string_view device);  // letters, digits and da
 // line that is no winner.
 class TunedFile {
  public:
-  // Empty: remembers nothing. `shipped`: the text of such a file, of which what was found here takes nothing away.
+  // An empty path remembers nothing. `shipped`: the text of such a file, of which what was found here takes nothing away.
   explicit TunedFile(std::string path, std::string_view shipped = {});
   const std::string* find(const std::string& key) const;
   // Among keys that are `before`, a number and `behind`, finds the entry whose number is nearest to this one, not equal to it and at a

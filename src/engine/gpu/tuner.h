@@ -27,7 +27,7 @@ class Tuner {
         threads_(threads),
         libraries_(tuning == Tuning::off ? nullptr : libraries) {}
 
-  // One variant for each problem, in order. Measuring takes the device for some milliseconds a variant.
+  // Chooses one variant for each problem, in order. Measuring takes the device for some milliseconds a variant.
   std::vector<ConvolutionVariant> choose(const std::vector<Convolution>& problems);
 
   // A chain's kernel, and by how much it is quicker than the convolutions one by one.
@@ -41,9 +41,9 @@ class Tuner {
     std::optional<ChainVariant> kernel;  // none: its parts are better, or something else that has some of them
   };
   KnownChain known(const Chain& chain) const;
-  // The quickest of its kernels, where it is quicker than `parts`, which are by Chain::problems().
+  // Returns the fastest of its kernels, if it is faster than `parts`, which are by Chain::problems().
   const std::optional<MeasuredChain>& measured(const Chain& chain, const std::vector<ConvolutionVariant>& parts);
-  // For later loads: the kernel, or that there was a better choice.
+  // Remembers for later loads: the kernel, or that there was a better choice.
   void remember(const Chain& chain, bool taken);
 
  private:

@@ -42,15 +42,15 @@ WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile);
 ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile, const Chip& chip);
 std::string wgmma_text(const Convolution& problem, const WgmmaPlan& plan);
 
-// The launch of a kernel of team_kernel_text() over `grid` blocks.
+// Returns the launch of a kernel of team_kernel_text() over `grid` blocks.
 Launch team_launch(const Convolution& problem, std::string entry, std::string text, const TeamTile& tile, int64_t grid, size_t shared_bytes,
                    Argument source);
-// Blocks that go through all tiles: as many as are there at once, and of resident weights a multiple of `column_tiles`.
+// Returns how many blocks go through all tiles: as many as fit at once, and with resident weights a multiple of `column_tiles`.
 int64_t block_count(const Chip& chip, const TeamTile& tile, bool resident, int64_t row_tiles, int64_t column_tiles);
 
-// Tiles that fit problem and chip, in no order.
+// Returns the tiles that fit problem and chip, in no order.
 std::vector<Estimated<WgmmaTile>> wgmma_tiles(const Convolution& problem, const Chip& chip);
-// Likewise, those whose teams take turns; to these the estimate was not fitted.
+// Returns likewise those whose teams take turns; to these the estimate was not fitted.
 std::vector<Estimated<WgmmaTile>> overlapping_tiles(const Convolution& problem, const Chip& chip);
 
 }  // namespace deepgap::gpu

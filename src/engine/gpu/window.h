@@ -24,10 +24,10 @@ struct WindowPlan {
   int column_tiles = 0, channel_steps = 0, taps = 0;
   size_t region_bytes = 0, box_bytes = 0, weight_bytes = 0, shared_bytes = 0;
 };
-// region_rows 0: does not fit.
+// Returns a plan with region_rows 0 if the tile does not fit.
 WindowPlan plan_of(const Convolution& problem, const WindowTile& tile);
 ConvolutionVariant variant_of(const Convolution& problem, const WindowTile& tile, const Chip& chip);
-// Tiles that fit problem and chip, in no order; none where the family does not do it.
+// Returns the tiles that fit problem and chip, in no order; none if the family does not do it.
 std::vector<Estimated<WindowTile>> window_tiles(const Convolution& problem, const Chip& chip);
 std::string window_text(const Convolution& problem, const WindowPlan& plan);
 

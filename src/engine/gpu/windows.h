@@ -21,7 +21,7 @@ struct WindowAxis {
 std::vector<WindowAxis> window_axes(const Node& node, std::span<const int64_t> in, std::span<const int64_t> out,
                                     std::span<const int64_t> kernel);
 
-// The sizes of a convolution of rank 3 or 4 (a row is a picture of one row); pitches and types are the caller's.
+// Returns the sizes of a convolution of rank 3 or 4 (a row is an image of one row); pitches and types are the caller's.
 Convolution convolution_sizes(const Node& node, const Shape& in, const Shape& out, const Shape& weights);
 
 }  // namespace deepgap::gpu

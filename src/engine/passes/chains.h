@@ -10,7 +10,7 @@
 namespace deepgap {
 
 bool is_dense_main(const Node& node);  // Conv, ConvTranspose, Gemm, MatMul
-// A Conv whose channels are each computed from one channel alone, its weights constant.
+// Returns whether a Conv computes each channel from one channel alone, with constant weights.
 bool is_depthwise(const Graph& graph, const Node& node);
 // Returns whether this Add or Mul of `value` with something else can follow a dense main operator.
 bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, ValueId value);

@@ -11,14 +11,14 @@ namespace deepgap {
 
 bool is_onnx_op(const Node& node, std::string_view op);  // only for operators of the default domain
 bool is_graph_output(const Graph& graph, ValueId id);
-// Every node and graph output that reads `from` reads `to` instead.
+// Makes every node and graph output that reads `from` read `to` instead.
 void replace_uses(Graph& graph, ValueId from, ValueId to);
-// A value, or a constant, with a name that no other value has, made from `stem`.
+// Adds a value, or a constant, with a name that no other value has, made from `stem`.
 ValueId add_value(Graph& graph, const std::string& stem, DataType type, const std::optional<Dims>& dims);
 ValueId add_constant(Graph& graph, const std::string& stem, Tensor tensor);
 // Keeps the nodes whose flag is not set.
 void erase_nodes(Graph& graph, const std::vector<bool>& erase);
-// A constant as doubles; empty when the value is no constant of type float32.
+// Returns a constant as doubles; empty when the value is no constant of type float32.
 std::vector<double> constant_values(const Graph& graph, ValueId id);
 
 }  // namespace deepgap

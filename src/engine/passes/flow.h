@@ -14,13 +14,13 @@ class Flow {
  public:
   explicit Flow(const Graph& graph);
 
-  // nullptr for inputs, constants, no_value.
+  // Returns nullptr for inputs, constants, no_value.
   const Node* maker(ValueId id) const;
-  // The maker where it is this operator of ONNX.
+  // Returns the maker if it is this operator of ONNX.
   const Node* made_by(ValueId id, std::string_view op) const;
-  // The node that alone reads the value, once; nullptr where there are more readers or the value is an output of the Graph.
+  // Returns the node that alone reads the value, once; nullptr if there are more readers or the value is an output of the Graph.
   const Node* only_reader(ValueId id) const;
-  // The maker of this value alone, where nobody but one node needs the value.
+  // Returns the maker of this value alone, if nobody but one node needs the value.
   const Node* own_maker(ValueId id) const;
   size_t index_of(const Node& node) const { return static_cast<size_t>(&node - graph_.nodes.data()); }
   const Graph& graph() const { return graph_; }
@@ -31,14 +31,14 @@ class Flow {
   std::vector<std::vector<size_t>> readers_;  // by value
 };
 
-// A constant float32 of one element.
+// Returns the number of a constant float32 of one element.
 std::optional<float> number_of(const Graph& graph, ValueId id);
 // Returns that input of an operator with two inputs which is not `id`.
 ValueId other_input(const Node& node, ValueId id);
 // Returns whether the number differs from `value`, which is above 0, by no more than exporters' rounding.
 bool is_about(std::optional<float> number, double value);
 
-// The input of the operator that this node, with those before it, writes out; none for other nodes.
+// Returns the input of the operator that this node, with those before it, writes out; none for other nodes.
 using WrittenOut = std::optional<ValueId> (*)(const Flow& flow, const Node& node);
 // Puts the operator where it was written out, and drops what only led there.
 void put_operator(Graph& graph, const std::string& op, WrittenOut input_of);

@@ -39,7 +39,7 @@ struct Activation {
   float beta = 0;
 };
 
-// nullopt: the node is no activation, or its bounds are not known. `graph` owns the node's ids.
+// Returns nullopt if the node is not an activation, or if its bounds are not known. `graph` owns the node's ids.
 std::optional<Activation> activation_of(const Graph& graph, const Node& node);
 
 // One operation after the main operator.
@@ -65,12 +65,12 @@ struct Operation {
 };
 Operation operation_of(const Graph& graph, const Node& node);
 
-// One node that stands for `nodes`, which are in order and read each other's results as described above. Ids are the Graph's.
+// Returns one node that stands for `nodes`, which are in order and read each other's results as described above. Ids are the Graph's.
 Node fused_node(const Graph& graph, std::span<const Node> nodes);
 bool is_fused(const Node& node);
 
-// The nodes of its body with the ids of the Graph around it: inputs and result are the fused node's, and `add` gives one for each other
-// value of the body.
+// Returns the nodes of its body with the ids of the Graph around it: inputs and result are the fused node's, and `add` gives one for each
+// other value of the body.
 std::vector<Node> parts_of(const Node& fused, const std::function<ValueId(const Graph& body, ValueId id)>& add);
 
 }  // namespace deepgap

@@ -9,7 +9,7 @@ namespace deepgap {
 // samples apart counts; anything else answers false.
 bool samples_are_independent(const Graph& bound, int64_t batch);
 
-// `unbound` at that batch size, with constants folded and nothing joined yet: what is asked about above.
+// Returns `unbound` at that batch size, with constants folded and nothing joined yet: the Graph that the function above takes.
 Graph folded_graph(const Graph& unbound, int64_t batch);
 // Returns whether parts of `part` samples may take the place of a batch. Asked at both sizes, since one alone may be that of another axis
 // too. `bound` is folded_graph(unbound, batch).

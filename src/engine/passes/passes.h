@@ -38,12 +38,12 @@ void join_sized_by_data(Graph& graph);
 // Drops nodes and constants that no output needs.
 void remove_dead(Graph& graph);
 
-// The passes that need no batch size: their results are shared by the plans of all batch sizes. Throws Error{input | refused} for
-// quantization that cannot be meant (quantization.h).
+// Runs the passes that need no batch size: the plans of all batch sizes share their results. Throws Error{input | refused} for quantization
+// that cannot be meant (quantization.h).
 void optimize_unbound(Graph& graph, const FusionRules& rules = {});
-// The rest, on a Graph whose symbols are bound.
+// Runs the rest, on a Graph whose symbols are bound.
 void optimize_bound(Graph& graph, const FusionRules& rules = {});
-// A copy for this batch, optimized so.
+// Returns a copy for this batch, optimized so.
 Graph bound_graph(const Graph& unbound, int64_t batch, const FusionRules& rules);
 
 }  // namespace deepgap

@@ -25,23 +25,23 @@ struct Quantization {
 
 bool is_quantize(const Node& node);
 bool is_dequantize(const Node& node);
-// nullopt where the node is neither, or where its integers have not 8 bits, or scale or zero point are no constants.
+// Returns nullopt if the node is neither, its integers do not have 8 bits, or scale or zero point are not constants.
 std::optional<Quantization> quantization_of(const Graph& graph, const Node& node);
 
 // Throws Error{refused} naming operator and node for what is meant well (model/content_check.h) and not handled here: blocked scales,
 // scales and numbers that are not float.
 void require_handled_quantization(const Graph& graph);
 
-// Constant 8-bit weights as int8 with zero point 0, where their values allow it; unsigned ones or such with zero points are rewritten.
+// Turns constant 8-bit weights into int8 with zero point 0, if their values allow it; unsigned ones or such with zero points are rewritten.
 void center_weights(Graph& graph);
-// Exact rewrites that bring QuantizeLinear to what makes its input, and DequantizeLinear to what reads its output: through Reshape,
+// Rewrites exactly: brings QuantizeLinear to what makes its input, and DequantizeLinear to what reads its output, through Reshape,
 // Transpose and the like, Concat and MaxPool. A DequantizeLinear and a QuantizeLinear that undo each other vanish.
 void move_quantization(Graph& graph);
 // Joins DequantizeLinear, an operator that can compute with integers, what follows it, and QuantizeLinear: fused.h.
 void fuse_quantized(Graph& graph, const FusionRules& rules = {});
 // Evaluates the DequantizeLinear nodes of constants that are left.
 void fold_dequantized(Graph& graph);
-// Likewise of weights alone that cannot stay integers: those with a scale for each block, and floats of 8 bits.
+// Does the same for weights alone that cannot stay integers: those with a scale for each block, and floats of 8 bits.
 void fold_packed_weights(Graph& graph);
 
 }  // namespace deepgap

@@ -38,14 +38,14 @@ struct QuantizedBuilder : GraphBuilder {
   ValueId through(ValueId x, const Grid& grid) { return dequantize(quantize(x, grid), grid); }
 
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
-  // One that holds numbers of about `reach`.
+  // Returns a grid that holds numbers of about `reach`.
   Grid grid(float reach) {
     const bool is_signed = pick(0, 1) == 1;
     const int zero = is_signed ? pick(-20, 20) : pick(90, 150);
     return {reach * static_cast<float>(pick(900, 1100)) / 100'003, zero,  // ties would be common between round scales
             is_signed ? DataType::i8 : DataType::u8};
   }
-  // int8 weights, read through DequantizeLinear; `axis` < 0: one scale.
+  // Adds int8 weights, read through DequantizeLinear; `axis` < 0: one scale.
   ValueId quantized_weights(const Shape& shape, int64_t axis, int64_t fan_in) {
     const auto count = static_cast<size_t>(element_count(shape));
     std::vector<int> values(count);

@@ -21,11 +21,11 @@ struct MemoryPlan {
 
 inline constexpr size_t cache_line = 64;
 
-// Largest buffers first, each into the smallest gap that it fits into beside the buffers that live at the same time. Not optimal (the
-// problem is NP-hard), within a few percent of the lower bound on networks.
+// Places the largest buffers first, each into the smallest gap that it fits into beside the buffers that live at the same time. Not optimal
+// (the problem is NP-hard), within a few percent of the lower bound on networks.
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes, size_t alignment = cache_line);
 
-// The most bytes that live at one step, sizes rounded up to the alignment: no plan is smaller.
+// Returns the most bytes that live at one step, sizes rounded up to the alignment: no plan is smaller.
 size_t max_live_bytes(std::span<const Lifetime> lifetimes, size_t alignment = cache_line);
 
 }  // namespace deepgap

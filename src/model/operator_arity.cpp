@@ -68,7 +68,7 @@ void check_count(const Node& node, std::string_view what, size_t count, std::str
                               node.domain.empty() ? fmt::format(" in opset {}", opset) : ""));
 }
 
-std::optional<OperatorArity> arity_of(const Node& node, int opset) {
+std::optional<OperatorArity> arity_of_node(const Node& node, int opset) {
   return arity_of(node.domain.empty() ? node.op : fmt::format("{}.{}", node.domain, node.op), opset);
 }
 
@@ -99,7 +99,7 @@ std::optional<OperatorArity> arity_of(std::string_view op, int opset) {
 }
 
 void check_arity(const Node& node, int opset) {
-  const auto arity = arity_of(node, opset);
+  const auto arity = arity_of_node(node, opset);
   if (!arity) return;  // engines refuse it by its name
   check_count(node, "input", node.inputs.size(), arity->inputs, opset);
   for (size_t i = 0; i < node.inputs.size(); ++i)

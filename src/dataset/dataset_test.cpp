@@ -58,7 +58,7 @@ TEST(Dataset, SeededSamplesDifferFromEachOtherAndRepeat) {
   for (const float value : first.as<float>()) ASSERT_TRUE(std::isfinite(value));
 }
 
-// As where a network takes two pictures and five boxes.
+// The network takes two images and five boxes.
 TEST(Dataset, EveryPictureOfASeededSampleIsFilled) {
   const TensorInfo pictures{"x", DataType::f32, Dims{{2, ""}, {3, ""}, {16, ""}, {16, ""}}};
   auto request = request_for("seeded", pictures);

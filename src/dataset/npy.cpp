@@ -79,7 +79,7 @@ Header read_header(const std::string& path, std::span<const std::byte> bytes) {
   return {std::string(reinterpret_cast<const char*>(bytes.data()) + begin, length), begin + length};
 }
 
-// What .npy holds, before its data are copied.
+// The content of a .npy file, before its data are copied.
 struct Array {
   DataType type = DataType::f32;
   Shape shape;

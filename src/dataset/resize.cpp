@@ -20,7 +20,7 @@ double cubic(double x) {
   return 0;
 }
 
-// What one output pixel takes: weights for input pixels first, first + 1, ...
+// The weights of one output pixel for input pixels first, first + 1, ...
 struct Taps {
   int first = 0;
   std::vector<int32_t> weights;

@@ -88,7 +88,7 @@ class SeededDataset : public TensorsDataset {
     return tensor;
   }
 
-  // Those that are cast to indices are whole numbers.
+  // Inputs that are cast to indices get whole numbers.
   void fill_floats(std::span<float> values, const TensorInfo& input, const Shape& shape, uint32_t index, uint64_t stream) const {
     if (values.empty()) return;
     if (integer_values_.contains(input.name)) {

@@ -109,7 +109,7 @@ class Inliner : private GrowingGraph {
       fail_node(node, fmt::format("its branches differ: output {} is {} in one and {} in the other", i, name_of(a.type), name_of(b.type)));
   }
 
-  // How many iterations there are and may be.
+  // The number of iterations: how many there are, and may be.
   struct Bounds {
     int64_t most = INT64_MAX;
     bool begins = true;
@@ -131,7 +131,7 @@ class Inliner : private GrowingGraph {
     return bounds;
   }
 
-  // What a Loop has become so far.
+  // The state of a Loop that is unrolled so far.
   struct Unrolled {
     std::vector<Node> nodes;
     std::vector<ValueId> state;                 // the carried values
@@ -172,7 +172,7 @@ class Inliner : private GrowingGraph {
     graph_.nodes = std::move(others);
   }
 
-  // What an iteration gave: its carried values from `first` of the results on, then what is stacked. The graph has no nodes afterwards.
+  // Takes an iteration's results: its carried values from `first` on, then what is stacked. The graph has no nodes afterwards.
   void take_iteration(const Node& node, const std::vector<ValueId>& results, size_t first, Unrolled& loop) {
     std::copy_n(results.begin() + static_cast<std::ptrdiff_t>(first), loop.state.size(), loop.state.begin());
     for (size_t k = 0; k < loop.scanned.size(); ++k) loop.scanned[k].push_back(results[first + loop.state.size() + k]);
@@ -194,7 +194,7 @@ class Inliner : private GrowingGraph {
     return values;
   }
 
-  // How many iterations a Scan has; nullopt where a size is not known.
+  // Returns how many iterations a Scan has; nullopt where a size is not known.
   std::optional<int64_t> length_of(const Node& node, std::vector<Walked>& walked) const {
     std::optional<int64_t> length;
     for (Walked& input : walked) {
@@ -273,7 +273,7 @@ class Inliner : private GrowingGraph {
     return true;
   }
 
-  // What every iteration gave, along a new axis, behind the carried values. False where there were none and their shape is not known.
+  // Stacks what every iteration gave along a new axis, behind the carried values. False where there were none and their shape is not known.
   bool stack_scanned(const Node& node, const Graph& body, Unrolled& loop) {
     const size_t carried = loop.state.size();
     for (size_t k = 0; k < loop.scanned.size() && carried + k < node.outputs.size(); ++k) {

@@ -175,7 +175,7 @@ TEST(ControlFlow, LoopThatCollects) {
   }
 }
 
-// How exporters write "while": a count that nobody reaches.
+// Exporters write "while" so: as a count that nobody reaches.
 TEST(ControlFlow, LoopByCondition) {
   const Graph graph = inlined(model_around([](pb::GraphProto* net) {
     add_integer(net, "most", INT64_MAX);

@@ -1,4 +1,4 @@
-// What a Graph costs, from its shapes alone.
+// Computes what a Graph costs, from its shapes alone.
 #include "model/checked.h"
 #include "model/decoder/decoder.h"
 #include "model/einsum.h"
@@ -218,7 +218,7 @@ bool has_macs(const std::string& op) {
   return names.count(op) != 0;
 }
 
-// Whether count_node can answer for all nodes but those that are sized by data.
+// Returns whether count_node can answer for all nodes but those that are sized by data.
 bool all_known(const Graph& bound, const std::vector<bool>& by_data) {
   const auto known = [&](ValueId id) { return id == no_value || is_known(bound, id); };
   for (size_t i = 0; i < bound.nodes.size(); ++i) {

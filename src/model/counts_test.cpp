@@ -52,7 +52,7 @@ TEST(Counts, OfOneConvolutionByHand) {
   EXPECT_EQ(summary.operators[0].first_node, "conv");
 }
 
-// How much NonZero finds, the data say: that part counts as nothing, the rest as ever.
+// The data decide how much NonZero finds: that part counts as nothing, the rest as ever.
 TEST(Counts, WhatDataDecideCountsAsNothing) {
   pb::ModelProto model = conv_model();
   auto* graph = model.mutable_graph();

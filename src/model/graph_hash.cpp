@@ -1,4 +1,4 @@
-// What makes a model another model: operators, attributes, wiring, types, sizes and weights; not the names of nodes or of the graph.
+// Hashes what makes a model another model: operators, attributes, wiring, types, sizes and weights; not the names of nodes or of the graph.
 #include "base/hash.h"
 #include "model/graph_tools.h"
 #include "model/packed_weights.h"
@@ -70,7 +70,7 @@ void add_graph(Hasher& hasher, const Graph& graph) {
   add_values(hasher, graph, graph.outputs);
   add_list_size(hasher, graph.nodes.size());
   for (const Node& node : graph.nodes) add_node(hasher, graph, node);
-  // By name: the same model read again may number its values otherwise.
+  // The key is the name: the same model read again may number its values otherwise.
   std::map<std::string_view, const Tensor*> constants;
   for (const auto& [id, tensor] : graph.constants) constants.emplace(graph.values[id].name, &tensor);
   add_list_size(hasher, constants.size());

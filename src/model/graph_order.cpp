@@ -24,7 +24,7 @@ void for_each_subgraph(const Node& node, Work work) {
   }
 }
 
-// Whether inputs, constants or nodes of the graph itself make a value.
+// Returns for each value whether inputs, constants or nodes of the graph itself make it.
 std::vector<bool> made_values(const Graph& graph) {
   std::vector<bool> made(graph.values.size());
   for (const ValueId id : graph.inputs) made[id] = true;
@@ -37,7 +37,7 @@ std::vector<bool> made_values(const Graph& graph) {
   return made;
 }
 
-// Which nodes each node needs, by index; captured values of its subgraphs included.
+// The nodes that each node needs, by index; captured values of its subgraphs included.
 class Needs {
  public:
   explicit Needs(const Graph& graph) : graph_(graph), producer_(graph.values.size(), -1) {
@@ -114,7 +114,7 @@ void check_names(const Graph& graph) {
   }
 }
 
-// What a subgraph may read: values that the graphs around it have made before its node.
+// The values that a subgraph may read: those that the graphs around it have made before its node.
 class Scope {
  public:
   Scope(const Graph& graph, const std::vector<bool>& made, const Scope* outer) : graph_(graph), made_(made), outer_(outer) {}
@@ -139,7 +139,7 @@ struct Progress {
   std::vector<bool> made, captured;
 };
 
-// Also marks what the node makes.
+// Validates a node, and marks what it makes.
 void validate_node(const Graph& graph, const Node& node, Progress& progress, const Scope& scope) {
   auto& [made, captured] = progress;
   const std::string who = fmt::format("node '{}'", node.name);

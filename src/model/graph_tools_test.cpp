@@ -48,7 +48,7 @@ TEST(GraphTools, ASymbolIsOneSizeEverywhere) {
   EXPECT_THAT(known_shape(bound, bound.inputs[1]), ElementsAre(2, 7));
 }
 
-// What a file says of an unknown operator's result stays as long as it can be bound.
+// The file's hint for an unknown operator's result stays as long as it can be bound.
 TEST(GraphTools, HintsForUnknownOperators) {
   pb::ModelProto model = empty_model();
   auto* graph = model.mutable_graph();

@@ -216,7 +216,7 @@ std::optional<Dims> declared_sizes(const Graph& graph, const Node& node) {
   return all ? dims : std::nullopt;
 }
 
-// Whether a result of these sizes, of which some may be open, can have the declared ones.
+// Returns whether a result of these sizes, of which some may be open, can have the declared ones.
 bool may_have(const Node& node, const Graph& graph, const Dims& declared) {
   const auto& found = graph.values[node.outputs[0]].dims;
   if (found && found->size() != declared.size()) return false;

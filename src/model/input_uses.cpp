@@ -15,7 +15,7 @@ constexpr int most_steps = 64;  // from an input to a use, so that a hostile fil
 
 bool has(const Node& node, size_t index) { return index < node.inputs.size() && node.inputs[index] != no_value; }
 
-// What the value is called outside of a body.
+// Returns the value with this name outside of a body.
 std::optional<ValueId> value_called(const Graph& graph, const std::string& name) {
   for (size_t id = 0; id < graph.values.size(); ++id)
     if (graph.values[id].name == name) return static_cast<ValueId>(id);
@@ -85,7 +85,7 @@ class Walk {
     scopes_.push_back(&graph);
   }
 
-  // What is read by its name.
+  // Follows the value into bodies, where it is read by its name.
   void into_bodies(const Graph& graph, ValueId id, int64_t added, bool computed, int steps) {
     const std::string& name = graph.values[static_cast<size_t>(id)].name;
     for (const Node& node : graph.nodes)

@@ -119,7 +119,7 @@ class Grouping {
 
   bool inside(size_t kernel, size_t node) const { return kernel_of_[node] == kernel; }
 
-  // Whether somebody else reads it, directly or under another shape.
+  // Returns whether somebody else reads it, directly or under another shape.
   bool leaves(size_t kernel, ValueId id) const {
     if (std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end()) return true;
     return std::any_of(readers_[static_cast<size_t>(id)].begin(), readers_[static_cast<size_t>(id)].end(), [&](size_t reader) {

@@ -63,7 +63,7 @@ class Flow {
     return is_known(graph_, id) ? element_count(known_shape(graph_, id)) * static_cast<int64_t>(element_bytes(id, value.type)) : 0;
   }
 
-  // What goes in and out of the nodes together.
+  // Returns the bytes that go in and out of the nodes together.
   int64_t moved_bytes(const std::vector<size_t>& nodes) const {
     const auto inside = [&](size_t node) { return std::binary_search(nodes.begin(), nodes.end(), node); };
     std::set<ValueId> moved;
@@ -107,7 +107,7 @@ std::optional<size_t> node_meant(std::string_view name, const Names& nodes, cons
   return std::nullopt;
 }
 
-// By layer: whether the engine says that it changes a layout.
+// Returns for each layer whether the engine says that it changes a layout.
 std::vector<bool> reorders(size_t layers, const std::vector<std::string>& ops) {
   std::vector<bool> found(layers);
   for (size_t i = 0; i < std::min(layers, ops.size()); ++i) found[i] = ops[i].starts_with("Reorder");
@@ -136,7 +136,7 @@ std::vector<size_t> named_layers(const Graph& graph, const std::vector<std::stri
   return layer_of;
 }
 
-// By node: the one layer that its results go to, directly or through nodes without a layer. Backwards, so that readers come first.
+// Returns for each node the one layer that its results go to, also through nodes without a layer. Goes backwards: readers come first.
 std::vector<size_t> layers_gone_to(const Graph& graph, const Flow& flow, const std::vector<size_t>& layer_of) {
   std::vector<size_t> goes_to = layer_of;
   for (size_t i = graph.nodes.size(); i-- > 0;) {

@@ -86,7 +86,7 @@ TEST(LayerWork, NodesAreFoundByTheirNames) {
   EXPECT_TRUE(layers[5].nodes.empty()) << "a node's work is counted once";
 }
 
-// As OpenVINO names a convolution whose BatchNormalization it folded: "Multiply_7+norm+relu".
+// OpenVINO names a convolution whose BatchNormalization it folded so: "Multiply_7+norm+relu".
 TEST(LayerWork, ARenamedConvolutionIsInTheLayerThatItGoesTo) {
   Net net;
   const ValueId bn =
@@ -105,7 +105,7 @@ TEST(LayerWork, ARenamedConvolutionIsInTheLayerThatItGoesTo) {
   EXPECT_THAT(work_of_layers(net.graph, "fp32", {"relu"}).left_over, ElementsAre("last")) << "its result leaves the Graph";
 }
 
-// As ONNX Runtime names what its layout pass made: after the last result, with an ending.
+// ONNX Runtime names what its layout pass made after the last result, with an ending.
 TEST(LayerWork, ALayerMayBeNamedAfterItsResult) {
   const auto layers = works(residual(), "fp32", {"reorder_input", "a_nchwc", "sum_nchwc", "nobody_knows"});
   EXPECT_TRUE(layers[0].nodes.empty());

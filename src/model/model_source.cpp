@@ -59,7 +59,7 @@ class LoadedModel : public Model {
   mutable std::string onnx_;
 };
 
-// Without weights, and with the sizes the request gives.
+// Builds the Graph without weights, and with the sizes the request gives.
 Graph zoo_graph(const ModelRequest& request) {
   ZooOptions options;
   const auto model = find_zoo_model(request.name, options);
@@ -79,7 +79,7 @@ Graph sized(Graph graph, const ModelRequest& request) {
   return request.test_set.empty() ? std::move(graph) : bind_test_set(graph, request.test_set);
 }
 
-// What goes wrong with a file's content begins with its path.
+// Errors in a file's content begin with its path.
 template <typename Work>
 void naming(const std::string& path, Work work) {
   try {
@@ -257,7 +257,7 @@ Graph without_costly_weights(const ModelRequest& request) {
   return is_model_file(request.name) ? file_graph(request) : sized(zoo_graph(request), request);
 }
 
-// Without the contents of what shape inference does not look into.
+// Copies the Graph without the contents of constants that shape inference does not look into.
 std::shared_ptr<const Graph> shapes_of(const Graph& graph) {
   constexpr int64_t most_elements = 4096;
   auto shapes = std::make_shared<Graph>(graph);

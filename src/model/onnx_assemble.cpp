@@ -153,7 +153,7 @@ void Assembler::add_nodes() {
     const std::string reader = fmt::format("node '{}'", node.name);
     for (const std::string_view input : part.inputs) node.inputs.push_back(read(input, reader));
     for (const std::string_view output : part.outputs) node.outputs.push_back(output.empty() ? no_value : ids_.at(output));
-    // What is left out at the end needs no place.
+    // Outputs and inputs left out at the end need no place.
     while (!node.inputs.empty() && node.inputs.back() == no_value) node.inputs.pop_back();
     while (!node.outputs.empty() && node.outputs.back() == no_value) node.outputs.pop_back();
     check_arity(node, state_.opset);
@@ -179,7 +179,7 @@ void Assembler::check_size(const ValuePart& part) const {
     fail(fmt::format("value '{}' claims to have more than {} elements", part.name, state_.limits.max_elements));
 }
 
-// What an operator always makes is there for passes and engines even where the file leaves it out.
+// Names the outputs that an operator always makes, for passes and engines, even where the file leaves them out.
 void Assembler::name_left_out_outputs() {
   std::unordered_set<std::string> made;
   for (Node& node : graph_.nodes) {
@@ -194,7 +194,7 @@ void Assembler::name_left_out_outputs() {
   }
 }
 
-// What the file says of the values that nodes make: a start for operators that shape inference does not know.
+// Applies what the file says about the values that nodes make: a start for operators that shape inference does not know.
 void Assembler::apply_hints() {
   std::unordered_set<std::string> symbols;
   for (const ValueId id : graph_.inputs) {

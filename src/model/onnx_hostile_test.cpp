@@ -50,7 +50,7 @@ TEST(HostileOnnx, WhatIsNoModel) {
   EXPECT_THAT(input_error([&] { read_onnx(folder.path("pipe.onnx")); }), HasSubstr("regular file")) << "a pipe would block";
 }
 
-// By read() and its like, in this process so far.
+// Returns the bytes that read() and its like have read in this process so far.
 int64_t bytes_read() {
   std::ifstream file("/proc/self/io");
   std::string name;
@@ -257,7 +257,7 @@ TEST(HostileOnnx, OldOperatorsWithoutTheirInputs) {
   }
 }
 
-// What a file says of values whose operator has no rule is looked at by nobody else.
+// The shapes that a file gives for results of operators without a rule are checked nowhere else.
 TEST(HostileOnnx, DescribedShapesThatOverflow) {
   pb::ModelProto model = empty_model();
   describe_value(model.mutable_graph()->add_input(), "x", {2});

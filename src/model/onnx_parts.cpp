@@ -218,8 +218,8 @@ Dim parse_dim(WireReader reader, std::string_view value_name, size_t axis) {
     if (reader.field() == 1) size = reader.integer();
     if (reader.field() == 2) symbol = reader.text();
   }
-  // How some exporters write an open size: not a name that makes two of them equal. A size of 0 is such a one too: a network of which
-  // nothing is computed is nobody's.
+  // Some exporters write an open size so: it is not a name that makes two of them equal. A size of 0 counts as open, too: nobody wants a
+  // network that computes nothing.
   if (symbol == "?" || symbol == "-1" || symbol == "None") symbol = {};
   if (size && *size < -1) reader.fail(fmt::format("dimension {} of '{}' is {}", axis, value_name, *size));
   if (size && *size > 0) return {*size, ""};

@@ -137,7 +137,7 @@ auto naming(const std::string& path, Work work) {
   }
 }
 
-// Before the file is mapped: a pipe would block, a huge file would fill the memory.
+// This runs before the file is mapped: a pipe would block, a huge file would fill the memory.
 MappedFile map_message(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);

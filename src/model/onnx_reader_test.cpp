@@ -126,7 +126,7 @@ TEST(OnnxReader, FirstOutputsLeftOutGetAName) {
   EXPECT_EQ(read.values[static_cast<size_t>(read.nodes[0].outputs[0])].name, "top.output0#2");
 }
 
-// As scikit-learn's exporter writes trees: engines read the file by themselves.
+// scikit-learn's exporter writes trees so: engines read the file by themselves.
 TEST(OnnxReader, OperatorsOfOtherDomainsAlone) {
   pb::ModelProto model = empty_model();
   model.mutable_opset_import(0)->set_domain("ai.onnx.ml");

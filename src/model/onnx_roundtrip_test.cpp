@@ -1,4 +1,4 @@
-// What the writer writes, the reader reads.
+// The reader reads what the writer writes.
 #include "model/decoder/decoder.h"
 #include "model/graph_tools.h"
 #include "model/onnx_metadata.h"

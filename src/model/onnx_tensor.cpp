@@ -171,7 +171,7 @@ void fill_raw(const TensorFields& fields, int64_t bytes, Tensor& tensor) {
   if (bytes > 0) std::memcpy(const_cast<std::byte*>(tensor.data.get()), fields.raw->data(), fields.raw->size());
 }
 
-// As they lie in the file: one byte in each whole number of the typed field.
+// Reads the elements as they lie in the file: one byte in each whole number of the typed field.
 std::vector<std::byte> packed_elements(const TensorFields& fields, int64_t bytes, ExternalData& external) {
   if (fields.is_external) {
     Tensor content{DataType::u8, {bytes}, nullptr};

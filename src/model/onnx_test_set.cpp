@@ -62,7 +62,7 @@ std::vector<TestTensor> ordered(const std::string& set, const std::string& kind,
   return tensors;
 }
 
-// Whether a tensor of that shape can be an input of these dims.
+// Returns whether a tensor of that shape can be an input of these dims.
 bool fits(const Dims& dims, const Shape& shape) {
   if (dims.size() != shape.size()) return false;
   for (size_t i = 0; i < dims.size(); ++i)
@@ -85,7 +85,7 @@ void require_fit(const Value& input, const TestTensor& given) {
                           input.name, name_of(input.type), input.dims ? dims_text(*input.dims) : "of any shape"));
 }
 
-// Whether all tensors hold the same number of samples, at least one, along the open batch.
+// Returns whether all tensors hold the same number of samples, at least one, along the open batch.
 bool batch_stays_open(const std::vector<Value>& inputs, const std::vector<TestTensor>& tensors) {
   if (batching_of(inputs).kind != Batching::Kind::open) return false;
   const auto samples = [&](size_t i) { return tensors[i].tensor.shape.front() / std::max<int64_t>(inputs[i].dims->front().size, 1); };

@@ -37,7 +37,7 @@ std::string_view raw_bytes(const Tensor& tensor, const std::string& name) {
   return {reinterpret_cast<const char*>(tensor.data.get()), size};
 }
 
-// As field `field` of the message that `out` holds.
+// Appends the tensor as field `field` of the message that `out` holds.
 void append_tensor(std::string& out, uint32_t field, const Tensor& tensor, const std::string& name) {
   const std::string_view raw = raw_bytes(tensor, name);
   Message head;
@@ -110,8 +110,8 @@ void append_node(std::string& out, const Graph& graph, const Node& node) {
   WireWriter(out).bytes(1, message.bytes);
 }
 
-// Which sizes a file has of a value. What engines infer by themselves is left to them: a size that they would find otherwise, as the float
-// nearest to a factor makes it, must not change what they answer. Nor is a size of 0 written, which some take for an open one.
+// The sizes that a file states for a value. What engines infer by themselves is left to them: a size that they would find otherwise, as the
+// float nearest to a factor makes it, must not change what they answer. Nor is a size of 0 written, which some take for an open one.
 enum class Sizes { all, open_ones };
 
 void append_value(std::string& out, uint32_t field, const Value& value, Sizes sizes = Sizes::all) {
@@ -225,7 +225,7 @@ std::string write_onnx(const Graph& graph, const std::map<std::string, std::stri
 void write_tensor_proto(const std::string& path, const Tensor& tensor, const std::string& name) {
   std::string message;
   append_tensor(message, 1, tensor, name);
-  // Without the key and the length of the field it was written as.
+  // The message begins without the key and the length of the field it was written as.
   WireReader reader(std::as_bytes(std::span(message)), nullptr);
   reader.next();
   const auto content = reader.bytes();

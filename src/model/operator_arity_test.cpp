@@ -52,7 +52,7 @@ TEST(OperatorArity, NodesHaveTheOutputsOfTheirDefinition) {
             "t.onnx: node 'it' (BatchNormalization): it has 4 outputs, expected 1 to 3 in opset 17");
 }
 
-// What the operator has in training mode alone nothing makes.
+// Nothing makes the outputs that the operator has in training mode alone.
 TEST(OperatorArity, StatisticsOfANormalizationThatDoesNotTrain) {
   EXPECT_EQ(fault_of("BatchNormalization", {"a", "b", "b", "b", "b"}, {"y", "m", "v"}, 17),
             "t.onnx: node 'it' (BatchNormalization): output 2 ('v') is made in training only, and something reads it");
@@ -108,7 +108,7 @@ TEST(OperatorArity, OperatorsOfMicrosoftHaveTheInputsOfTheirDefinition) {
   EXPECT_EQ(fault_of("FusedConv", {"a"}, {"y"}, 17, "com.example"), "") << "another's operator";
 }
 
-// What stands for them looks before it takes an input.
+// The replacement checks that an input is there before it takes it.
 TEST(OperatorArity, OperatorsOfMicrosoftWithInputsLeftOut) {
   for (const std::string& op : quantized_operators()) {
     for (size_t count = 0; count < 12; ++count) {

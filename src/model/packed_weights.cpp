@@ -60,7 +60,7 @@ uint32_t code_at(const PackedType& type, const std::vector<std::byte>& bytes, si
   return static_cast<uint32_t>(bytes[bit / 8]) >> (bit % 8) & ((1U << type.bits) - 1);
 }
 
-// What `Tensor::data` owns: the widened numbers, and what they were.
+// The owner of `Tensor::data`: the widened numbers, and what they were.
 struct PackedOwner {
   std::shared_ptr<const std::byte> widened;
   std::shared_ptr<const PackedContent> content;

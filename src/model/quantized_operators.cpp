@@ -141,7 +141,7 @@ bool matmul(Expander& at) {
   return true;
 }
 
-// Without a scale of the result it stays numbers.
+// If there is no scale for the result, it stays numbers.
 bool gemm(Expander& at) {
   if (at.has(7) && !at.has(8)) return false;
   const bool turned = attribute_int(at.node(), "transB", 0) != 0;

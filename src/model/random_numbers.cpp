@@ -42,7 +42,7 @@ std::set<std::string> captured_by(const Node& node) {
   return names;
 }
 
-// Beside the nodes: whether an output depends on what the node makes.
+// Returns beside the nodes whether an output depends on what the node makes.
 std::vector<bool> reaching_outputs(const Graph& graph) {
   std::set<ValueId> wanted(graph.outputs.begin(), graph.outputs.end());
   std::set<std::string> wanted_names;

@@ -112,8 +112,8 @@ float position(const std::string& coordinates, const ResizedAxis& axis, int64_t 
   return static_cast<float>(center * (1 - filled) + (x + 0.5) / axis.scale - 0.5);
 }
 
-// Whether x is half-way between two places, but for what rounding its own computation left: 7 to 2 puts the second at 3.5, which floats
-// have at 3.4999998. ONNX Runtime 1.31.1 allows as much.
+// Returns whether x is half-way between two places, apart from the rounding of its own computation: 7 to 2 puts the second at 3.5, which
+// floats have at 3.4999998. ONNX Runtime 1.31.1 allows as much.
 bool is_half_way(float x) { return std::abs(x - std::floor(x) - 0.5f) <= 1e-6f; }
 
 int64_t nearest(const Resizing& resizing, const ResizedAxis& axis, float x) {
@@ -172,8 +172,8 @@ float cubic_weight(float distance, float a) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-// With antialias a kernel is as much wider as the axis shrinks: so many taps below and above a position. An axis that becomes empty needs
-// none.
+// Returns how many taps there are below and above a position: with antialias a kernel is as much wider as the axis shrinks. An axis that
+// becomes empty needs none.
 int64_t reach_of(const Resizing& resizing, const ResizedAxis& axis) {
   const float radius = resizing.mode == "linear" ? 1 : 2;
   return axis.out == 0 || axis.scale >= 1 ? static_cast<int64_t>(radius) : whole(std::ceil(radius / axis.scale));

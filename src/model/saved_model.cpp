@@ -92,7 +92,7 @@ bool serves(WireReader meta_graph) {
   return false;
 }
 
-// Those of the graph with the tag `serve`.
+// Reads the signatures of the graph with the tag `serve`.
 std::map<std::string, Signature> signatures_in(const std::string& path, const MappedFile& file) {
   const auto bytes = file.bytes();
   WireReader message(bytes, bytes.data());

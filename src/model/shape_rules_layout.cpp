@@ -65,7 +65,7 @@ void concat(ShapeContext& context) {
   carry_concatenated(context);
 }
 
-// How large each part is; nullopt: not known.
+// Returns how large each part is; nullopt: not known.
 std::optional<std::vector<Dim>> split_sizes(ShapeContext& context, const Dim& whole) {
   const size_t parts = context.output_count();
   std::optional<std::vector<int64_t>> given;

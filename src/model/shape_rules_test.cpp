@@ -196,7 +196,7 @@ TEST(ShapeRules, ReshapeContradictions) {
   }
 }
 
-// As exporters flatten a batch: Shape -> Gather -> Unsqueeze -> Concat -> Reshape.
+// Exporters flatten a batch so: Shape -> Gather -> Unsqueeze -> Concat -> Reshape.
 TEST(ShapeRules, SizesCarryThroughIntegerArithmetic) {
   Net net;
   const ValueId x = net.input(dims({-1, 512, 7, 7}));
@@ -303,7 +303,7 @@ TEST(ShapeRules, Einsum) {
   EXPECT_THAT(wrong.error("Einsum", {a, a}, equation("ij,jk->ik")), HasSubstr("do not go together"));
 }
 
-// What is computed of sizes is no longer these sizes.
+// The results of arithmetic on sizes are no longer these sizes.
 TEST(ShapeRules, ContentsDoNotPassWhatChangesThem) {
   Net net(17);
   const ValueId size = net.node("Shape", {net.input(dims({3, 4}))})[0];

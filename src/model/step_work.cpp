@@ -18,7 +18,7 @@ bool keeps_result(const std::string& op) {
   static const Names names{"Exp", "MaxPool", "Relu", "Sigmoid", "Softmax", "LogSoftmax", "Sqrt", "Tanh"};
   return names.contains(op);
 }
-// Whose gradient needs nothing but sizes.
+// Returns whether the operator's gradient needs nothing but sizes.
 bool keeps_nothing(const std::string& op) {
   static const Names names{"Add",      "Cast",    "Concat", "Expand",     "Flatten",   "Gather",   "GlobalAveragePool",
                            "Identity", "Neg",     "Pad",    "ReduceMean", "ReduceSum", "Reshape",  "Slice",

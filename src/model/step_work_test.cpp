@@ -67,7 +67,7 @@ TEST(StepWork, MultiplyAccumulatesAreThoseOfTheStep) {
   }
 }
 
-// What LibTorch's allocator counted on an H200 at batch 64, MiB (docs/results/lab-notes/training.md): in float32 and by autocast.
+// LibTorch's allocator counted this on an H200 at batch 64, MiB (docs/results/lab-notes/training.md): in float32 and by autocast.
 TEST(StepWork, KeepsWhatLibTorchKeeps) {
   struct Seen {
     const char* name;

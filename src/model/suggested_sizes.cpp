@@ -33,7 +33,7 @@ std::vector<std::pair<std::string, int64_t>> usual_sizes(const Graph& graph) {
   return usual;
 }
 
-// As bind_shapes() takes them; the batch stays open.
+// Returns the shapes as bind_shapes() takes them; the batch stays open.
 std::map<std::string, std::vector<int64_t>> shapes_of(const Graph& graph, const Sizes& sizes) {
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const ValueId id : graph.inputs) {

@@ -136,8 +136,8 @@ class Insertion {
     node.inputs[2] = integers(node.name + "_bias", std::move(weights.bias), bias_scale, zeros(DataType::i32, channels), 0);
   }
 
-  // What a quantized unit made, everybody reads behind the pair, or the engine would have to keep the FP32 result as well. Anything else
-  // is read behind the pair by quantized units only.
+  // Everybody reads a quantized unit's result behind the pair, or the engine would have to keep the FP32 result as well. Anything else is
+  // read behind the pair by quantized units only.
   void rewire(Node& node, const Unit* unit) {
     if (unit != nullptr && unit->kind == Unit::Kind::weighted) quantize_weights_of(node, *unit);
     for (ValueId& id : node.inputs) {

@@ -39,7 +39,7 @@ std::vector<Tensor> pictures(size_t count) {
   return samples;
 }
 
-// As the worker does it, with the plain evaluator as the engine.
+// Judges as the worker does, with the reference interpreter as the engine.
 Quantizer judged(const Graph& graph, const QuantizeSettings& settings, const std::vector<Tensor>& samples) {
   Quantizer quantizer(graph, settings);
   std::vector<Activations> reference;
@@ -97,7 +97,7 @@ TEST(Quantizer, WhatEnginesFuseIsThere) {
   EXPECT_EQ(count_ops(result.graph, "BatchNormalization"), 0U);
   // Input, three ReLUs, MaxPool, the second branch's convolution, pooling and Flatten have a pair each; the classifier answers in FP32.
   EXPECT_EQ(count_ops(result.graph, "QuantizeLinear"), 8U);
-  // Behind the same eight, and four weights with their biases.
+  // There are the same eight, and four weights with their biases.
   EXPECT_EQ(count_ops(result.graph, "DequantizeLinear"), 16U);
   EXPECT_EQ(result.graph.nodes.back().op, "Gemm");
   // No ReLU stands before a QuantizeLinear that is not its own, and both sides of MaxPool have one scale.
@@ -121,7 +121,7 @@ TEST(Quantizer, WhatAnExporterWroteOutStaysWrittenOut) {
   EXPECT_EQ(result.int8_mac_share, 1);
 }
 
-// What a detector keeps is known to the run alone: the convolutions before it are quantized all the same.
+// Only the run knows how much a detector keeps: the convolutions before it are quantized all the same.
 TEST(Quantizer, WhatTheDataSizeIsLeftAlone) {
   GraphBuilder b;
   const ValueId x = b.input({-1, 3, 16, 16});

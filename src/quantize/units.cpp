@@ -112,7 +112,7 @@ void raise_opset(Graph& graph) {
 Graph prepare_for_quantizing(const Graph& graph) {
   require_fp32(graph);
   Graph prepared = graph;
-  // What every engine does anyway, and no operator put in that the file's opset may not have: each engine fuses the file for itself.
+  // Every engine does this anyway, and no operator is added that the file's opset may not have: each engine fuses the file for itself.
   remove_identities(prepared);
   fold_constants(prepared, true);
   fold_affines(prepared);

@@ -29,7 +29,7 @@ constexpr Field fields[] = {
 
 std::string blamed_axis(const Point& point, const std::string& mistake, const std::function<void(const Point&)>& inspect) {
   std::string other_mistake;  // the first axis without which there is a mistake, but another one: the Point needs its value
-  // Whether it is to blame: without it there is no mistake at all.
+  // The axis is to blame if there is no mistake at all without it.
   const auto mends = [&](const std::string& axis, const Point& without) {
     try {
       inspect(without);

@@ -17,7 +17,7 @@ double share_of(int64_t part, int64_t whole) { return whole > 0 ? static_cast<do
 
 constexpr size_t part_count = 60;
 
-// Which of the equal parts of the window that `depth` was noted in. What came after its last period began is in the last.
+// Returns the equal part of the window in which `depth` was noted. What came after its last period began is in the last.
 size_t part_of(const DepthLog& depth, Nanoseconds time) {
   const Nanoseconds begin = depth.times().front(), length = depth.times().back() - begin + 1;
   return std::min(static_cast<size_t>((time - begin) * static_cast<Nanoseconds>(part_count) / length), part_count - 1);

@@ -73,8 +73,8 @@ Finding judge_counts(Record& record, const Streams& streams) {
   return {};
 }
 
-// What every request has before its prompt (a chat template) may be cached, and what was asked to be shared. A block of a paged cache more
-// is not worth a word.
+// The beginning of every request before its prompt (a chat template) may be cached, as may what was asked to be shared. One more block of a
+// paged cache is not worth a word.
 Finding judge_cache(Record& record, const Streams& streams, const GenerateOptions& options) {
   constexpr int64_t block = 16;
   constexpr double unimportant_share = 0.05;

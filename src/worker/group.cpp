@@ -26,8 +26,8 @@
 namespace deepgap {
 namespace {
 
-// Whether processes that measure together each get a part of the CPUs: ranks on one CPU would otherwise all pin their engines' threads to
-// the same ones; tenants as they were asked to.
+// Returns whether processes that measure together each get a part of the CPUs: ranks on one CPU would otherwise all pin their engines'
+// threads to the same ones; tenants as they were asked to.
 bool shares_out_cpus(const Point& point) {
   return tenant_place(point) ? splits_cpus(point) : point.placement.devices.front().kind == "cpu";
 }

@@ -1,4 +1,4 @@
-// What the orders of one worker share.
+// Tests what the orders of one worker share.
 #include "worker/group.h"
 
 #include <deepgap/error.h>

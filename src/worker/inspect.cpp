@@ -289,7 +289,7 @@ class Inspection {
     return {};
   }
 
-  // Whether it can run; if not, who says so.
+  // Decides whether it can run and, if not, who says so.
   void judge(const Point& point, InspectedBackend& backend, const ModelOutline& outline, const PointOptions& options,
              const Scenario& scenario, InspectedPoint& result) {
     const GraphSummary& model = outline.summary;

@@ -1,4 +1,4 @@
-// What is found out about Points before anything is timed, with the null backend.
+// Tests what is found out about Points before anything is timed, with the null backend.
 #include "worker/inspect.h"
 
 #include <gmock/gmock.h>

@@ -40,7 +40,7 @@ std::string queue_reason(const OfferedLoad& load) {
       format_duration(load.oldest_wait), load.offered);
 }
 
-// Whether it was the harness, held back by the machine, that broke the bound.
+// Returns a note if the harness, held back by the machine, broke the bound.
 std::string lateness_note(const OfferedLoad& load, const LatencyBound& bound) {
   constexpr double disturbing_share = 0.05;
   const double late = load.lateness.percentile(bound.percent);

@@ -26,7 +26,7 @@ int64_t asked_streams(const PointOptions& options) {
   return count.value_or(options.streams);
 }
 
-// What a closed loop keeps in flight lies in the Sessions, unless it is to wait for a batch to fill or to be decoded.
+// Queries that a closed loop keeps in flight lie in the Sessions, unless they are to wait for a batch to fill or to be decoded.
 int64_t slots_of_a_session(const Point& point, const PointOptions& options, int64_t in_flight) {
   const auto sessions = static_cast<int64_t>(instance_loads(point, options.dispatch).size());
   if (options.end_to_end.on()) return options.streams;
@@ -81,7 +81,7 @@ Facts LoadedOrder::facts() {
   return facts;
 }
 
-// What keeps streams from doing what they are for; empty: nothing.
+// Returns what keeps streams from doing what they are for; empty: nothing.
 std::string LoadedOrder::streams_note() {
   const auto sessions = static_cast<int64_t>(instances_->all().size());
   const int64_t streams = asked_streams(prepared_.options) * sessions;

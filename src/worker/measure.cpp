@@ -39,7 +39,7 @@ void require_support(const Backend& backend, const WorkOrder& order, const Prepa
                               engine_request(order.point, prepared.options)));
 }
 
-// To be answered for their accuracy: once a Point, since other repeats would answer the same, and not in the runs of a search.
+// Returns the samples answered for their accuracy: once a Point, as other repeats would answer the same, and not in the runs of a search.
 int64_t labelled_samples(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs) {
   const bool once = order.repeat == 0 && order.sweep == 0 && order.rank == 0;
   if (!once || is_search_run(order.point) || !prepared.computes || prepared.drive->judges_accuracy()) return 0;
@@ -178,7 +178,7 @@ bool Measurement::run() {
   return true;
 }
 
-// Before the engine is asked it is ours.
+// A refusal before the engine is asked is deepgap's own.
 void Measurement::fail(Outcome outcome, const std::string& reason) {
   fail_record(record_, outcome, reason);
   if (outcome == Outcome::refused) note_refusal(record_, at_ == "preparation" ? "deepgap" : order_.point.backend, at_);
@@ -189,7 +189,7 @@ void Measurement::begin() {
   begin_ = clock_.now();
   record_.facts["clock.begin_ns"] = static_cast<int64_t>(begin_);  // at started_unix_ns
   pulse_.enter("load");
-  // Before the plug-in is opened and the process pinned: the probes' thread keeps off the measured CPUs, and the facts are the machine's.
+  // This comes before the plug-in pins the process: the probes' thread keeps off the measured CPUs, and the facts are the machine's.
   group_.telemetry(order_);
   group_.environment();
 }
@@ -214,7 +214,7 @@ bool Measurement::has_engine_model() {
   return true;
 }
 
-// What is to be driven; nullptr: the results are wrong, or it was interrupted.
+// Returns what is to be driven; nullptr: the results are wrong, or it was interrupted.
 Target* Measurement::check(const Expected& expected) {
   Target* joined = nullptr;
   phase("check", [&] {
@@ -296,7 +296,7 @@ bool Measurement::stop_if_interrupted() {
   return true;
 }
 
-// What training made of them, after everything that is measured. Ranks have the same.
+// Saves the weights as trained, after everything that is measured. Ranks have the same.
 void Measurement::save_weights() {
   if (order_.save_weights.empty() || order_.rank != 0) return;
   const auto weights = loaded_->instances().all().front().session->trained_weights();

@@ -33,7 +33,7 @@ WorkOrder order_of(std::map<std::string, std::string> options) {
   return order;
 }
 
-// Under the settings that a user has who says nothing of how long.
+// The settings are those of a user who says nothing about how long.
 WorkOrder at_a_rate(const std::string& rate, int64_t warmup) {
   WorkOrder order = order_of({{"rate", rate}, {"null.latency", "1ms"}});
   order.point.scenario = "constant";

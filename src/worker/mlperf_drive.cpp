@@ -26,7 +26,7 @@ int64_t unix_ns_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// What the drive carries of a sample: the log's bytes and, behind them, the best classes and their number.
+// Returns what the drive carries for a sample: the log's bytes and, behind them, the best classes and their number.
 std::string ranked_answer(std::span<const TensorView> outputs, size_t row) {
   std::string answer = mlperf_answer(outputs, row);
   const std::vector<int64_t> ranked = best_classes(outputs, row, ranked_classes);
@@ -118,7 +118,7 @@ void note_verdict(const LoadgenRunSettings& run, const LoadgenVerdict& verdict, 
   if (seconds > 0) measured.estimates["throughput"] = {static_cast<double>(verdict.samples) / seconds, {}, {}, result.queries};
 }
 
-// Whether an accuracy run reached what its benchmark asks; nothing is judged without labels or a target.
+// Judges whether an accuracy run reached what its benchmark asks; nothing is judged without labels or a target.
 void judge_accuracy(const LoadgenRunSettings& run, const AccuracyCount& count, Measured& measured) {
   if (count.samples() == 0) return;
   measured.estimates.merge(count.estimates());

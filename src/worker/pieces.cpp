@@ -91,7 +91,7 @@ class Splitter {
                                                                                                 : std::nullopt;
   }
 
-  // Whether the value can be had: a constant, one of the reference, or levels of such.
+  // Returns whether the value can be had: a constant, one of the reference, or levels of such.
   bool can_import(ValueId id) const {
     if (id == no_value || constant_of(source_, id) != nullptr) return true;
     const Node* node = maker(id);
@@ -126,7 +126,7 @@ class Splitter {
     return copy;
   }
 
-  // With its inputs imported, but for `inner`, which stays what it was mapped to.
+  // Copies the node with its inputs imported, but for `inner`, which stays what it was mapped to.
   Node copy_node(Node node, const std::string& suffix, std::optional<std::pair<ValueId, ValueId>> inner = {}) {
     for (ValueId& id : node.inputs) id = inner && id == inner->first ? inner->second : import(id);
     for (ValueId& id : node.outputs) {

@@ -91,7 +91,7 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
   if (name == "telemetry_period") parse_telemetry_period(value);  // the group takes it; here it is only looked at
 }
 
-// What it says is looked at with the scenario (mlperf_run.h).
+// Its value is looked at with the scenario (mlperf_run.h).
 void require_mlperf_option(const Point& point, const std::string& name) {
   std::vector<std::string> known;
   for (const LoadgenOption& option : loadgen_options()) known.push_back(option.name);
@@ -205,7 +205,7 @@ Nanoseconds parse_telemetry_period(const std::string& text) {
 
 namespace {
 
-// Made once: of a large Plan every Point asks.
+// The list is made once: every Point of a large Plan asks for it.
 const std::vector<OptionInfo>& own_options() {
   static const std::vector<OptionInfo> options = worker_options();
   return options;
@@ -244,7 +244,7 @@ class OptionSorter {
   }
 
  private:
-  // Those whose name's beginning says what they are for, and those that others read. False: it is none of them.
+  // Sorts the options that others read, whose name's beginning says what they are for. False: it is none of them.
   bool sort_by_prefix(const std::string& name, const std::string& value) {
     if (name == secret_variable)
       throw Error(ErrorKind::usage,

@@ -95,7 +95,7 @@ CpuCounts counted(BatchRunner& runner) {
   return counters.end();
 }
 
-// What it did on its device besides its time.
+// Records what it did on its device besides its time.
 void watch(LayerProfile& profile, BatchRunner& runner, const ProfileRequest& request) {
   const BatchOnDevice batch{.plain = [&] { runner.run(); }, .layers = [&](const LayerMark& mark) { return runner.run_layers(mark); }};
   watch_device(profile, request.engine.device.index, request.count, batch);

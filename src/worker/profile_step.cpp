@@ -38,7 +38,7 @@ bool makes_graphs(const Backend& backend, const LoadOptions& load) {
   return (given == load.options.end() ? option->default_value : given->second) == "on";
 }
 
-// What the graph says of a step; not known of every network.
+// Adds what the graph says about a step; this is not known for every network.
 void tell_work(LayerProfile& profile, const Model& model, const TrainSettings& train) {
   const TrainWork work = train_work(model.graph(), train);
   if (work.passes_flop < 0 || work.passes_bytes < 0) return;

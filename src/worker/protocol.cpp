@@ -126,7 +126,7 @@ void FrameWriter::write(const Frame& frame) {
   const std::lock_guard lock(mutex_);
   std::string_view rest = bytes;
   while (!rest.empty()) {
-    // By send() for MSG_NOSIGNAL: a parent that is gone must be an error here, whatever the program did about SIGPIPE.
+    // send() takes MSG_NOSIGNAL: a parent that is gone must be an error here, whatever the program did about SIGPIPE.
     const ssize_t written = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw Error(ErrorKind::internal, fmt::format("cannot write to the worker's channel: {}", std::strerror(errno)));

@@ -30,7 +30,7 @@ Outputs outputs_of(const Model& model, Samples samples, int threads) {
   return result;
 }
 
-// What INT8 is compared with.
+// The reference that INT8 is compared with.
 struct OutputJudgement {
   const Model& model;
   std::vector<std::vector<TensorView>> samples;
@@ -51,7 +51,7 @@ bool add(OutputComparison& comparison, const std::vector<Tensor>& expected, cons
   return !expected.empty();
 }
 
-// On the first `count` samples; nothing where they cannot be compared.
+// Compares on the first `count` samples; nothing where they cannot be compared.
 std::optional<Compared> compared(const OutputJudgement& judgement, const Graph& graph, size_t count) {
   const Samples samples = Samples(judgement.samples).first(std::min(judgement.samples.size(), count));
   const Outputs actual = outputs_of(*model_of(judgement.model.name(), graph), samples, judgement.threads);

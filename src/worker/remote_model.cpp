@@ -64,7 +64,7 @@ std::vector<ValueId> in_order_of(const Graph& reference, const std::vector<Value
                           what, ports_text(reference, wanted), printable(served.name), printable(ports_text(served, there))));
 }
 
-// What the server's metadata fix is the server's to say: a request of other sizes is one that it does not take.
+// The server fixes the sizes in its metadata: it does not take a request of other sizes.
 void require_sizes_of_server(const Graph& graph, const std::string& model, const std::map<std::string, std::vector<int64_t>>& shapes) {
   for (const ValueId id : graph.inputs) {
     const Value& served = graph.values[static_cast<size_t>(id)];

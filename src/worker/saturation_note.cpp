@@ -12,7 +12,7 @@
 namespace deepgap {
 namespace {
 
-// Those of whose libraries it is known (docs/reference/engines/index.md). native computes such layers in FP32.
+// The engines whose libraries are known to do so (docs/reference/engines/index.md). native computes such layers in FP32.
 constexpr std::array<std::string_view, 2> sum_in_16_bits{"onnxruntime", "openvino"};
 
 }  // namespace

@@ -36,14 +36,14 @@ Nanoseconds pause_between_queries(const Point& point) {
   return pause;
 }
 
-// How a window ends: by a rule, and where an open loop stops offering.
+// The end of a window: by a rule, and where an open loop stops offering.
 struct Ending {
   std::unique_ptr<Stopping> rule;
   Nanoseconds duration = never;
   Nanoseconds lead = 0;  // before the window
 };
 
-// What a window fills: meters around the Target, and a log.
+// The receivers of a window's results: meters around the Target, and a log.
 struct Filling {
   Filling(const DriveContext& context, double urgent_share, Ending ends)
       : ending(std::move(ends)),
@@ -66,7 +66,7 @@ struct Filling {
   Failures failures;
 };
 
-// Why those that failed make the result invalid; empty: they do not. Throws where none was answered.
+// Returns why those that failed make the result invalid; empty: they do not. Throws where none was answered.
 std::string keep_failures(const Failures& failures, int64_t answered, double allowed, Measured& measured) {
   if (failures.count() == 0) return {};
   if (answered == 0) throw Error(ErrorKind::internal, fmt::format("every query failed: {}", failures.text()));
@@ -79,7 +79,7 @@ std::string keep_failures(const Failures& failures, int64_t answered, double all
                      failures.count() + answered, percent_text(share), percent_text(allowed), failures.text());
 }
 
-// What is due after the end of a schedule is not waited for by the scenario; the window lasts until then all the same.
+// The scenario does not wait for what is due after the end of a schedule; the window lasts until then all the same.
 void wait_for_the_end(const OfferedLoad& offered, const DriveContext& context) {
   constexpr Nanoseconds at_a_time = 100'000'000;
   const Nanoseconds end = offered.begin + offered.length;

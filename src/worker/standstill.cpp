@@ -18,7 +18,7 @@ std::string value_of(const Options& options, const std::string& name, const std:
   return found == options.end() ? otherwise : found->second;
 }
 
-// What cannot be read is for others to refuse; no steps are none.
+// Others refuse times that cannot be read; an empty text has no steps.
 bool is_zero(const std::string& time) { return time.empty() || parse_duration(time).value_or(1) == 0; }
 
 // Drift and noise are factors: of nothing they make nothing. Steps are as in "100:2ms/200:0ns"; one from query 0 on replaces the latency.

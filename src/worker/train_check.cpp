@@ -35,8 +35,8 @@ std::string reference_path(const std::string& cache_dir, const std::string& key)
   return fmt::format("{}/references/{}.train.safetensors", cache_dir, key);
 }
 
-// How far a loss may be from the reference's, as a share, and how much larger the weights' movement must be than its error. Adam's first
-// steps have the size of the learning rate whatever the gradient, so that rounding turns those of tiny gradients round.
+// The limits: how far a loss may be from the reference's, as a share, and how much larger the weights' movement must be than its error.
+// Adam's first steps have the size of the learning rate whatever the gradient, so that rounding turns those of tiny gradients round.
 struct Tolerance {
   double loss;
   double sqnr_db;
@@ -224,7 +224,7 @@ CheckResult compare_training(const TrainResult& reference, const TrainResult& re
 
 namespace {
 
-// Why the losses are not those that they should be; empty: they are.
+// Returns why the losses are not those that they should be; empty: they are.
 std::string other_losses(const std::vector<double>& losses, const std::vector<double>& expected, const std::string& whose,
                          double tolerance) {
   for (size_t i = 0; i < losses.size() && i < expected.size(); ++i) {

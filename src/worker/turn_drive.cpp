@@ -19,7 +19,7 @@
 namespace deepgap {
 namespace {
 
-// What engines' threads do while it is another contender's turn: spin, at worst.
+// Waits during another contender's turn as engines' threads do: they spin, at worst.
 class Waiting {
  public:
   explicit Waiting(Clock& clock) : clock_(clock) {}

@@ -6,8 +6,8 @@ namespace deepgap {
 
 namespace {
 
-// What came was not the engine's to choose: of throughput no narrow interval is asked, and a load that was kept up with is no more than
-// found where nothing is asked of latency.
+// The engine does not choose what comes: no narrow interval is asked for its throughput, and a load that was kept up with is no more than
+// found where nothing is asked about latency.
 Judgement judge_open_loop(const WindowEvidence& evidence) {
   if (evidence.bound) return {};
   if (!evidence.asks_of_latency) return {Verdict::as_found, "", "the offered load was sustained; no latency SLO was set (--slo)"};

@@ -3,7 +3,7 @@
 
 namespace deepgap {
 
-// Where they are hidden: sets ONEDNN_MAX_CPU_ISA, unless the user did. Before the library's kernels look at the CPU, which they do once.
+// Sets ONEDNN_MAX_CPU_ISA if AMX is hidden, unless the user did. Call it before the library's kernels look at the CPU, once.
 void keep_off_hidden_amx();
 
 }  // namespace deepgap

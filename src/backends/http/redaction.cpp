@@ -148,7 +148,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-// Which characters of the server's text are part of a secret.
+// Marks which characters of the server's text are part of a secret.
 class Marks {
  public:
   explicit Marks(size_t size) : marked_(size) {}
@@ -184,7 +184,7 @@ class Marks {
     }
   }
 
-  // What was passed over between the characters (line ends) is marked with them.
+  // Characters passed over between those (line ends) are marked with them.
   void mark(const Reading& reading, size_t begin, size_t end) {
     std::fill(marked_.begin() + static_cast<std::ptrdiff_t>(reading.from[begin].first),
               marked_.begin() + static_cast<std::ptrdiff_t>(reading.from[end - 1].second), true);

@@ -1,4 +1,4 @@
-// How the questions to a server are asked over HTTP.
+// Asks a server the questions over HTTP.
 #include "backends/http/http.h"
 #include "backends/http/redaction.h"
 #include "backends/kserve/questions.h"
@@ -67,7 +67,7 @@ class HttpQuestions final : public Questions {
     refuse("no KServe v2 server: /v2 answered 404");
   }
 
-  // What is wrong with the answer is said of this server.
+  // Errors in the answer are reported with this server's name.
   void take(void (*read)(std::string_view, ServedModel&)) {
     try {
       read(answer(), model());

@@ -95,7 +95,7 @@ TEST(KserveToken, ComesFromAFileAndGoesToTheServerAlone) {
   EXPECT_THAT(rig.backend.version(), Not(HasSubstr("s3cret")));
 }
 
-// What a server says that repeats the request's headers at a place, long enough that a line is cut within the token.
+// Returns what a server says that repeats the request's headers at a place, long enough that a line is cut within the token.
 std::string said_by_an_echo(const std::string& place, const std::string& before, const std::string& after, int status = 500) {
   const TemporaryFolder folder;
   std::ofstream(folder / "token") << "s3cret/word-of-many-letters";

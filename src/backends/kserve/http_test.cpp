@@ -70,7 +70,7 @@ TEST(Kserve, AConnectionIsKeptHoweverLongItWasIdle) {
   EXPECT_EQ(rig.session->take_counts().at("connections.opened"), 0);
 }
 
-// Without a call of the Session's: answers come while the scenario's thread waits on its clock.
+// No call to the Session is needed: answers come while the scenario's thread waits on its clock.
 TEST(Kserve, AnswersAreTakenByWhoWaitsOnTheClock) {
   ScriptedServer server{ScriptedModel()};
   Rig rig(server.host());
@@ -125,7 +125,7 @@ TEST(Kserve, ARequestIsNotSentAgainWhereAKeptConnectionTurnsOutClosed) {
   Rig rig(server.host());
   EXPECT_EQ(rig.fate(), "ok");
   const std::string second = rig.fate();
-  // Whether the client had seen the end of the connection before it sent is chance: then it takes a new one, and nothing was lost.
+  // It is chance whether the client had seen the end of the connection before it sent: then it takes a new one, and nothing was lost.
   EXPECT_TRUE(second == "ok" || second.find("reset or closed") != std::string::npos) << second;
   EXPECT_EQ(server.seen_at(ByHttp::infer), second == "ok" ? 2U : 1U);
 }

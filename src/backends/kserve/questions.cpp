@@ -31,7 +31,7 @@ void Questions::refuse(const std::string& why) const {
   throw Error(ErrorKind::refused, fmt::format("{}: {}", address_.base, printable(why)));
 }
 
-// While it starts: whether to ask again.
+// Returns whether to ask again while the server starts.
 bool Questions::may_wait() const {
   if (Clock::now() >= end_) return false;
   std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -7,7 +7,7 @@
 namespace deepgap {
 namespace {
 
-// What the outputs take, as text if need be, and something for what stands round them.
+// Returns what the outputs take, as text if need be, and something for what stands round them.
 size_t limit_of(const std::vector<Port>& outputs, int64_t batch) {
   constexpr size_t around = 1'000'000, characters = 32, of_unknown_shape = 1'000'000'000;
   size_t limit = around;
@@ -33,7 +33,7 @@ RemoteSession::RemoteSession(const KserveSettings& settings, const Model& model,
 void RemoteSession::begin_counting(const ServedModel& served) {
   if (served.has_statistics) statistics_ = ask_for_statistics();
   if (!settings_.metrics.empty()) {
-    // Without the token: another port may be another service.
+    // The token is left out: another port may be another service.
     metrics_.emplace(ServerAddress{settings_.metrics, "", settings_.ca_file}, settings_.timeout, clock_, served.name.name);
   }
 }

@@ -15,7 +15,7 @@ std::map<std::string, TorchOperator>& table() {
   return operators;
 }
 
-// With constant inputs the evaluator computes it before anything runs.
+// The evaluator computes it before anything runs if its inputs are constant.
 bool may_be_folded(const std::string& op) {
   const std::vector<std::string> evaluated = evaluated_operators();
   return op == "Size" || std::binary_search(evaluated.begin(), evaluated.end(), op);

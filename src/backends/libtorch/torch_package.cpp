@@ -30,7 +30,7 @@ using Tensors = std::vector<at::Tensor>;
   throw Error(ErrorKind::refused, fmt::format("libtorch: package '{}' {}", path, what));
 }
 
-// What both kinds are asked: to be the Graph's network.
+// The common part of both kinds: to be the Graph's network.
 class Package : public TorchNetwork {
  public:
   Package(std::string path, const Graph& graph, const TorchTarget& target)

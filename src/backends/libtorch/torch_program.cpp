@@ -47,7 +47,7 @@ at::Tensor TorchProgram::constant_of_target(const Tensor& constant, bool is_weig
   return made;
 }
 
-// What is computed from weights is computed in every step that trains them: without their bytes nothing is folded.
+// Every step that trains computes anew what is computed from weights: without their bytes nothing is folded.
 void TorchProgram::fold(Graph& graph) const {
   for (const ValueId id : trained_) graph.constants.at(id).data.reset();
   fold_constants(graph);

@@ -10,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-// Why LibTorch on this kind of device does not do a precision; empty when it does.
+// Returns why LibTorch on this kind of device does not do a precision; empty when it does.
 std::string precision_refusal(Precision precision, bool cuda) {
   switch (precision) {
     case Precision::fp32:
@@ -32,7 +32,7 @@ std::string precision_refusal(Precision precision, bool cuda) {
   return fmt::format("precision {} is not supported {}, only fp32, bf16, fp16, mixed", name_of(precision), here);
 }
 
-// Why these are no steps of training here; empty when they are.
+// Returns why such steps of training cannot run here; empty when they can.
 std::string train_refusal(const EngineRequest& request, const GraphSummary& graph, const TorchSettings& settings, bool cuda) {
   if (!settings.package.empty()) return "a package has no weights that training could change: leave out libtorch.package";
   if (request.precision == Precision::fp16 && !cuda) return "training in fp16 is for a GPU; the CPU has fp32, bf16 and mixed";

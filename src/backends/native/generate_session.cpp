@@ -143,7 +143,7 @@ class GenerateSession final : public Session {
     Nanoseconds begin = 0;
   };
 
-  // What the steps of a window did. A step with tokens of prompts and of answers counts for neither.
+  // The work of a window's steps. A step with tokens of prompts and of answers counts for neither.
   struct Work {
     int64_t prefill_tokens = 0, decode_tokens = 0, decode_steps = 0, mixed_steps = 0;
     Nanoseconds prefill = 0, decode = 0;

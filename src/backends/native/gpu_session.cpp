@@ -166,7 +166,7 @@ std::vector<DeviceInfo> gpu_devices() {
   return devices;
 }
 
-// Without the compiler's path.
+// The version leaves out the compiler's path.
 std::string gpu_version(bool libraries) {
   const std::string compiler = cuda::compiler_description(), others = libraries ? gpu::library_versions() : "";
   return "own kernels, " + compiler.substr(0, compiler.find(',')) + (others.empty() ? "" : ", " + others);

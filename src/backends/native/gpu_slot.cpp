@@ -35,7 +35,7 @@ GpuSlot::GpuSlot(gpu::Network& network, const Graph& graph, cuda::SamplePlace pl
   if (graphs) record_graphs();
 }
 
-// Once without recording: a module's code is brought to the device with its first launch.
+// Runs once without recording: a module's code is brought to the device with its first launch.
 void GpuSlot::record_graphs() {
   for (const auto& [batch, program] : network_.programs()) {
     instance_.run(program, stream_);
@@ -44,7 +44,7 @@ void GpuSlot::record_graphs() {
   }
 }
 
-// What was queued before something failed may still read the slot's buffers.
+// Work that was queued before something failed may still read the slot's buffers.
 void GpuSlot::launch(const cuda::Samples& staged, std::span<const uint32_t> samples, ComputeOrder& order) {
   try {
     queue(staged, samples, order);

@@ -18,7 +18,7 @@
 namespace deepgap {
 namespace {
 
-// Why not in this precision; empty when it can.
+// Returns why it cannot run in this precision; empty when it can.
 std::string precision_refusal(Precision precision, const GraphSummary& graph) {
   if (precision == Precision::int8) {
     if (is_quantized(graph) || computes_integers(graph)) return {};
@@ -42,7 +42,7 @@ bool generates(const EngineRequest& request) { return request.task == "generate"
 
 bool is_gpu(const std::vector<DeviceId>& devices) { return devices.size() == 1 && devices[0].kind == "cuda"; }
 
-// Why not, as far as one need not know the Model's operators; empty when it can.
+// Returns why it cannot run, as far as the Model's operators do not matter; empty when it can.
 std::string request_refusal(const EngineRequest& request, const NativeOptions& options, const GraphSummary& graph) {
   const std::vector<DeviceId>& devices = request.placement.devices;
   if (is_decoder(graph)) return "native: a decoder generates tokens: add --task generate";

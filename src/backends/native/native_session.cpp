@@ -33,7 +33,7 @@ void refuse_unknown_operators(const Graph& graph, bool plain) {
 
 bool is_bf16(Precision precision) { return precision == Precision::bf16 || precision == Precision::mixed; }
 
-// Before the first primitive of the process.
+// Call it before the first primitive of the process.
 void settle_isa(const LoadOptions& options, const NativeOptions& native) {
   limit_isa(native.isa);
   if (is_bf16(options.precision) && !computes_bf16())

@@ -128,7 +128,7 @@ TEST(NativeBackend, RefusesWithTheReason) {
   EXPECT_TRUE(backend.supports({}, model.summary()).ok);
 }
 
-// Before anything runs.
+// They are refused before anything runs.
 TEST(NativeBackend, WrongOptionValuesAreTheUsersMistake) {
   const auto complaint = [](const std::string& name, const std::string& value) {
     EngineRequest request;
@@ -145,7 +145,7 @@ TEST(NativeBackend, WrongOptionValuesAreTheUsersMistake) {
   EXPECT_THAT(complaint("inputs", "device"), ::testing::HasSubstr("unknown option of native 'inputs'")) << "it is no engine's";
 }
 
-// With a driver or without one.
+// It holds with a driver and without one.
 TEST(NativeBackend, RefusesAGpuThatIsNotThere) {
   const SummarizedModel model(small_net());
   LoadOptions gpu;

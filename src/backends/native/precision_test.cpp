@@ -1,4 +1,4 @@
-// What the Session computes in, and what it refuses to.
+// Tests what the Session computes in, and what it refuses to.
 #include "backends/native/native_backend.h"
 #include "backends/native/test_network.h"
 #include "engine/cpu/isa.h"

@@ -59,7 +59,7 @@ std::vector<ScriptStep> steps(const std::string& option, const std::string& valu
 
 constexpr double any = 1e12;
 
-// How it is listed and how it is read.
+// The table says how each option is listed and how it is read.
 OptionTable<NullScript> make_table() {
   using Script = NullScript&;
   using Text = const std::string&;

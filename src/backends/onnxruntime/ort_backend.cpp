@@ -10,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-// Why not on this device with this provider; empty when it can.
+// Returns why it cannot run on this device with this provider; empty when it can.
 std::string device_refusal(const DeviceId& device, OrtProvider provider) {
   const bool gpu = provider == OrtProvider::cuda || provider == OrtProvider::tensorrt;
   if (device.kind != "cpu" && device.kind != "cuda") return fmt::format("device {} is not supported, only cpu and cuda", device.kind);

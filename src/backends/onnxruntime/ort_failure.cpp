@@ -39,8 +39,8 @@ std::string short_message(const std::string& message) {
 Error run_error(const OrtFailure& failure) {
   const std::string words = "onnxruntime: " + short_message(failure.message);
   if (is_out_of_memory(failure)) return {ErrorKind::out_of_memory, "out of memory: " + words};
-  // What an index beyond its axis or a size that does not fit is answered with: the samples', not the library's fault. With any other code
-  // it has not crashed either.
+  // The library answers so for an index beyond its axis or a size that does not fit: the samples' fault, not the library's. With any other
+  // code it has not crashed either.
   return {failure.code == ort_invalid_argument ? ErrorKind::input : ErrorKind::refused, words};
 }
 

@@ -50,7 +50,7 @@ bool multiplies(std::string_view op) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return op.find(part) != std::string_view::npos; });
 }
 
-// As deepgap calls it; what it has no name for stays as the library calls it.
+// Returns deepgap's name for it; a type without one keeps the library's name.
 std::string precision_name(const std::string& type) {
   if (type == "uint8" || type == "int8") return "int8";
   if (type == "float") return "fp32";
@@ -70,7 +70,7 @@ std::string precision_of_few_bits(const Model& model) {
   return "int4";
 }
 
-// What reads floats and quantizes them itself multiplies integers.
+// An operator that reads floats and quantizes them itself multiplies integers.
 std::string precision_of(const OrtNodeRun& node, const Model& model) {
   if (node.op == "MatMulNBits") return precision_of_few_bits(model);
   if (node.op.starts_with("DynamicQuantize") || node.op.starts_with("MatMulInteger") || node.op == "ConvInteger" || node.op == "QAttention")

@@ -11,7 +11,7 @@ namespace {
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-// As release 1.31 writes it.
+// Release 1.31 writes it so.
 constexpr const char* text = R"([
 {"cat":"Session","name":"model_loading_array","dur":5,"args":{}},
 {"cat":"Session","name":"session_initialization","dur":9,"args":{}},

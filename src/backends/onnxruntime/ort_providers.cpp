@@ -29,7 +29,7 @@ constexpr Known known[] = {
 };
 const Known& about(OrtProvider provider) { return known[static_cast<size_t>(provider)]; }
 
-// Those that the library was built with.
+// Returns those that the library was built with.
 const std::set<std::string>& built_in() {
   static const std::set<std::string> names = [] {
     char** list = nullptr;

@@ -1,4 +1,4 @@
-// On the real library, with the networks of tiny_onnx.h. What every engine must do is tried in tests/conformance.
+// Tests on the real library, with the networks of tiny_onnx.h. What every engine must do is tried in tests/conformance.
 #include "backends/common/tiny_onnx.h"
 #include "backends/common/tiny_rig.h"
 #include "backends/onnxruntime/ort_backend.h"
@@ -95,7 +95,7 @@ TEST_F(OrtSession, OutputsThatAreInputs) {
   }
 }
 
-// As a file whose sizes the library infers otherwise than its kernels compute them.
+// The library infers the file's sizes otherwise than its kernels compute them.
 TEST_F(OrtSession, OutputsOfOtherSizesThanExpectedAreTheRuns) {
   Graph graph = tiny::doubling(false).graph();
   graph.nodes = {{"same", "Relu", "", {0}, {1}, {}}};

@@ -120,7 +120,7 @@ void OrtSlot::run(int64_t batch) {
   }
 }
 
-// What the last run made is bound still, and the library would want this run's to be as large.
+// The last run's results are bound still, and the library would want this run's to be as large.
 void OrtSlot::forget_made(const Binding& binding) const {
   for (size_t i = 0; i < binding.outputs.size(); ++i) {
     if (binding.outputs[i] == nullptr) {

@@ -47,7 +47,7 @@ std::string error_words(const json& error) {
   return message.empty() ? error.dump(-1, ' ', false, json::error_handler_t::replace) : message;
 }
 
-// What a tool is to be called with is generated as the answer is.
+// The arguments of a tool are generated as the answer is.
 std::string tool_text(const json& delta) {
   std::string text;
   const json* calls = member(delta, "tool_calls");

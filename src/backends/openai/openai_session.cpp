@@ -61,7 +61,7 @@ class OpenaiSession final : public Session, public SeriesSource {
     }
     connections_.emplace(requests_, [this](size_t slot, const std::optional<Fault>& fault) { end(slot, fault); });
     clock_.attend(connections_->descriptor(), [this] { connections_->take(); });
-    // Without the token: another port may be another service.
+    // The token is left out: another port may be another service.
     if (!settings.metrics.empty())
       metrics_.emplace(ServerAddress{settings.metrics, "", settings.ca_file}, settings.timeout, clock_, served.model);
   }
@@ -189,7 +189,7 @@ class OpenaiSession final : public Session, public SeriesSource {
     times_ = {};
   }
 
-  // How many tokens the server's own tokenizer finds in a text; nullopt: it has none.
+  // Returns how many tokens the server's own tokenizer finds in a text; nullopt: it has none.
   std::optional<int64_t> tokenized(const std::string& text) {
     const json body{{"model", served_.model}, {"content", text}, {"prompt", text}, {"add_special", false}, {"add_special_tokens", false}};
     const std::string bytes = body.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -17,14 +17,14 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// What becomes of a query that is answered so.
+// Returns what becomes of a query that is answered so.
 std::string fate_of(const ScriptedReply& reply, std::map<std::string, std::string> options = {}) {
   ScriptedServer server{ScriptedGenerator([&](const ScriptedRequest&) { return reply; })};
   return GeneratorRig(server.host(), std::move(options)).fate();
 }
 std::string fate_of_stream(const std::string& stream) { return fate_of(stream_reply(stream)); }
 
-// Why nothing is measured on a server that answers a path so.
+// Returns why nothing is measured on a server that answers a path so.
 Error refusal(const std::string& path, const ScriptedReply& reply, const std::string& model = "tiny") {
   ScriptedServer server{
       ScriptedGenerator([](const ScriptedRequest&) { return stream_reply(usual_stream()); },

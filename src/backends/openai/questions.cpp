@@ -85,7 +85,7 @@ std::string version_of(HttpRequest& request, const ServerAddress& address, const
   return server.empty() ? "a server that does not tell its name" : server;
 }
 
-// What came back instead of a stream.
+// Describes what came back instead of a stream.
 std::string no_stream(const HttpRequest& request) {
   if (is_page(request)) return "answers with an HTML page: a proxy or another service, no server of OpenAI's protocol";
   const json answer = parse_json(request.body().json());

@@ -13,7 +13,7 @@ namespace {
 
 using json = nlohmann::json;
 
-// As it stands between quotes.
+// Escapes the text as it stands between quotes.
 std::string escaped(std::string_view text) {
   const std::string quoted = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
   return quoted.substr(1, quoted.size() - 2);

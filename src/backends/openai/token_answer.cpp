@@ -15,7 +15,7 @@ void TokenAnswer::begin(int64_t limit) {
   limit_ = limit;
 }
 
-// Whether the server ignores the limit of the request. Some send one token in a few chunks, and no server is to be stopped for those.
+// Returns whether the server ignores the request's limit. Some send one token in a few chunks, and are not stopped for those.
 bool TokenAnswer::goes_on_without_end() const {
   constexpr int64_t tolerated = 64;
   return limit_ > 0 && assigned_ > 4 * limit_ + tolerated;
@@ -38,7 +38,7 @@ bool TokenAnswer::take(std::string_view piece, Nanoseconds now) {
   return goes_on;
 }
 
-// What comes after [DONE] is read off the connection and does not count.
+// The text after [DONE] is read off the connection and does not count.
 bool TokenAnswer::take_event(std::string_view data, Nanoseconds now) {
   any_event_ = true;
   if (done_) return true;

@@ -16,7 +16,7 @@
 namespace deepgap {
 namespace {
 
-// Why not in this precision; empty when it can.
+// Returns why it cannot run in this precision; empty when it can.
 std::string precision_refusal(Precision precision, const GraphSummary& graph) {
   if (precision != Precision::fp32 && precision != Precision::bf16 && precision != Precision::int8) {
     return fmt::format("precision {} is not supported, only fp32, bf16, and int8 for quantized files", name_of(precision));

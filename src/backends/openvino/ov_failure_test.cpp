@@ -1,4 +1,4 @@
-// On texts as OpenVINO 2026.4 writes them.
+// Tests texts as OpenVINO 2026.4 writes them.
 #include "backends/openvino/ov_failure.h"
 
 #include <gmock/gmock.h>

@@ -8,7 +8,7 @@
 namespace deepgap {
 namespace {
 
-// Before the library's kernels look at the CPU, which they do once.
+// This runs before the library's kernels look at the CPU, which they do once.
 ov::Core* make_core() {
   keep_off_hidden_amx();
   return new ov::Core;

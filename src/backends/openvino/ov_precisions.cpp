@@ -28,7 +28,7 @@ bool multiplies(std::string_view type) {
   return false;
 }
 
-// As deepgap calls it; what it has no name for stays as the library calls it.
+// Returns deepgap's name for it; a precision without one keeps the library's name.
 std::string precision_name(const std::string& runtime_precision) {
   if (runtime_precision == "u8" || runtime_precision == "i8") return "int8";
   if (runtime_precision == "f32") return "fp32";

@@ -32,7 +32,7 @@ struct Slot {
   std::vector<SlotBuffer> inputs, outputs;
   std::vector<ov::InferRequest> requests;  // beside the networks
   std::vector<bool> started;               // beside the requests: has run before
-  // Beside the requests: where each input is read, and of the query that is prepared.
+  // These stand beside the requests: where each input is read, and the sources of the query that is prepared.
   std::vector<std::vector<const std::byte*>> bound;
   std::vector<const std::byte*> sources;
   // The query in flight, and what is shown of the last one.

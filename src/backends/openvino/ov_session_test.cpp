@@ -1,4 +1,4 @@
-// On the real library, with the networks of tiny_onnx.h. What every engine must do is tried in tests/conformance.
+// Tests on the real library, with the networks of tiny_onnx.h. What every engine must do is tried in tests/conformance.
 #include "backends/common/tiny_onnx.h"
 #include "backends/common/tiny_rig.h"
 #include "backends/openvino/ov_backend.h"

@@ -35,7 +35,7 @@ OvSettings ov_settings(const EngineRequest& request) {
 }
 
 ov::AnyMap ov_properties(const OvSettings& settings, Precision precision, int slots) {
-  // What is not quantized in an int8 file is computed in fp32, whatever the CPU has.
+  // Layers of an int8 file that are not quantized are computed in fp32, whatever the CPU has.
   ov::AnyMap map{ov::hint::inference_precision(precision == Precision::bf16 ? ov::element::bf16 : ov::element::f32),
                  ov::inference_num_threads(settings.threads)};
   if (settings.hint == OvHint::latency) map.insert(ov::hint::performance_mode(ov::hint::PerformanceMode::LATENCY));

@@ -11,7 +11,7 @@
 namespace deepgap {
 namespace {
 
-// What one engine does; what every engine must do is in tests/conformance.
+// Tests what this engine does; what every engine must do is in tests/conformance.
 class TfSessionTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -56,7 +56,7 @@ std::string precision_refusal(Precision precision) {
   return fmt::format("precision {} is not supported on the CPU, only fp32, bf16 and mixed", name_of(precision));
 }
 
-// What a step of training does not do here.
+// Returns what a step of training does not do here.
 std::string train_refusal(const EngineRequest& request, const TfSettings& settings) {
   if (!settings.package.empty()) return "a SavedModel does not train: leave tensorflow.package out";
   if (request.precision != Precision::fp32) return fmt::format("trains in fp32 only, not in {}", name_of(request.precision));

@@ -66,7 +66,7 @@ const DecoderStyle& style_of(const GgufFile& file) {
   return *style;
 }
 
-// What would change the numbers without being noticed.
+// Refuses what would change the numbers without being noticed.
 void refuse_other_forms(const GgufFile& file, const Sizes& sizes, const DecoderShape& shape) {
   if (sizes.find("expert_count", 0, most_size).value_or(0) > 0) refuse(file, "it is a mixture of experts, which deepgap does not run");
   const std::string scaling = sizes.text("rope.scaling.type");

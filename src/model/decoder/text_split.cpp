@@ -29,7 +29,7 @@ bool is_space(uint32_t c) {
          c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-// How a family cuts.
+// The rules by which a family cuts.
 struct Rules {
   const char* name;
   bool digits_first;    // each digit is cut out before anything else

@@ -35,7 +35,7 @@ std::vector<Tensor> run_if(const Node& node, std::span<const Tensor> inputs, con
   return run(body_of(node, condition ? "then_branch" : "else_branch"), {});
 }
 
-// What every iteration gave, along a new first axis.
+// Stacks what every iteration gave along a new first axis.
 Tensor stacked(const Node& node, const std::vector<Tensor>& parts, const Value& like) {
   if (parts.empty()) {
     Shape shape{0};

@@ -46,7 +46,7 @@ std::vector<Tensor> depth_to_space(const Call& call) {
   const Blocks b{x.shape[0], x.shape[1] / (block * block), x.shape[2], x.shape[3], block};
   const std::string mode = call.text_of("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") call.fail("mode '" + mode + "' does not exist");
-  // Whether a channel's block lies along the channels or within one (depth, column, row).
+  // The mode says whether a channel's block lies along the channels or within one (depth, column, row).
   const Tensor y = mode == "DCR"
                        ? transposed(x, {b.samples, block, block, b.channels, b.height, b.width}, std::vector<int64_t>{0, 3, 4, 1, 5, 2})
                        : transposed(x, {b.samples, b.channels, block, block, b.height, b.width}, std::vector<int64_t>{0, 1, 4, 2, 5, 3});

@@ -32,7 +32,7 @@ Heads heads_of(const Call& call, size_t input, const char* attribute) {
   return {shape[0], heads, shape[1], shape[2] / heads};
 }
 
-// With the heads before the length, behind what is in the cache.
+// Returns the input with the heads before the length, behind what is in the cache.
 Tensor with_cache(const Call& call, size_t input, const Heads& heads, size_t cache) {
   const Tensor& x = call.input(input);
   const size_t bytes = byte_size(x.type);
@@ -56,7 +56,7 @@ Tensor with_cache(const Call& call, size_t input, const Heads& heads, size_t cac
   return y;
 }
 
-// What is added to the score of query i and key j: a mask, and minus infinity where it may not look.
+// The term added to the score of query i and key j: a mask, and minus infinity where it may not look.
 struct Bias {
   const Tensor* mask = nullptr;  // bool, or of the compute type
   std::vector<int64_t> strides;  // over batch, head, query
@@ -108,7 +108,7 @@ Bias bias_of(const Call& call, const Heads& q, int64_t keys, int64_t past) {
   return bias;
 }
 
-// What becomes of the scores of one query, and when they are shown.
+// The processing of one query's scores, and the stage at which they are output.
 struct Scores {
   double scale = 1, softcap = 0;
   int64_t shown = 0;

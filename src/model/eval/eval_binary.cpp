@@ -225,7 +225,7 @@ std::vector<Tensor> bitwise_xor(const Call& call) {
   return bitwise(call, []<typename T>(T a, T b) { return static_cast<T>(a ^ b); });
 }
 
-// What a shift leaves of `a`: where it is as wide as the number, or negative, only the sign of one that goes right.
+// Shifts `a`: where the shift is as wide as the number, or negative, only the sign remains of one that goes right.
 template <typename T>
 T shifted(T a, T b, bool left) {
   const bool all_gone = b < T{0} || b >= static_cast<T>(8 * sizeof(T));

@@ -13,7 +13,7 @@ namespace deepgap {
 
 namespace {
 
-// By ONNX's number for it.
+// Returns the type by ONNX's number for it.
 DataType type_of_number(const Call& call, int64_t number) {
   const auto type = data_type_of(number);
   if (!type) call.refuse(fmt::format("element type {} is not handled here", onnx_type_name(number)));
@@ -32,7 +32,7 @@ std::vector<Tensor> bit_cast(const Call& call) {
   return {{type, x.shape, x.data}};
 }
 
-// Which scale and zero point an element has: one for all, one per slice along the axis, or one per block of each line along it.
+// The scale and zero point of each element: one for all, one per slice along the axis, or one per block of each line along it.
 struct Scaling {
   std::span<const float> scale;
   std::vector<int64_t> zeros;  // empty: all 0
@@ -108,7 +108,7 @@ int64_t packed_target(const Call& call) {
   return widened_type_of(asked) ? asked : 0;
 }
 
-// To values of a type of few bits, which stand in a wider one.
+// Quantizes to a type of few bits, whose values stand in a wider one.
 Tensor quantize_packed(const Call& call, const Tensor& x, const Scaling& scaling, int64_t target) {
   if (call.int_of("saturate", 1) == 0) call.refuse("saturate=0 is not handled here");
   Tensor y = make_tensor(DataType::f32, x.shape);

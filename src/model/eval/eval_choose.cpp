@@ -17,7 +17,7 @@ bool is_below(T a, T b) {
   return a < b || (not_a_number(b) && !not_a_number(a));
 }
 
-// Whether a stands before b, from the largest on or from the smallest.
+// Decides whether a stands before b, from the largest on or from the smallest.
 template <typename T>
 bool stands_before(T a, T b, bool from_largest) {
   return from_largest ? is_below(b, a) : is_below(a, b);
@@ -49,7 +49,7 @@ std::vector<Tensor> arg_extreme(const Call& call) {
   return {y};
 }
 
-// Until opset 9 an attribute.
+// The number is an attribute until opset 9.
 int64_t chosen_number(const Call& call, int64_t available) {
   const std::vector<int64_t> k = call.has(1) ? call.integers(1) : std::vector<int64_t>{call.int_of("k", -1)};
   if (k.size() != 1 || k[0] < 0 || k[0] > available)

@@ -24,7 +24,7 @@ T scalar(const Call& call, size_t input) {
   return tensor.as<T>()[0];
 }
 
-// How many steps lead from `start` up to, and not including, `limit`.
+// Returns how many steps lead from `start` up to, and not including, `limit`.
 int64_t steps_between(double start, double limit, double delta) {
   return std::max<int64_t>(0, static_cast<int64_t>(std::ceil((limit - start) / delta)));
 }

@@ -61,7 +61,7 @@ float drawn_in(float x, int64_t size, const Sampling& how) {
   return std::clamp(x, 0.0f, static_cast<float>(size - 1));
 }
 
-// What is read along one axis; an index of -1 is a zero.
+// The elements read along one axis; an index of -1 is a zero.
 struct Taps {
   int count = 0;
   std::array<int64_t, 4> index{};

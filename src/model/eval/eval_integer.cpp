@@ -15,7 +15,7 @@ namespace deepgap {
 
 namespace {
 
-// To u8 so that 0 is a level: scale and zero point follow the range of the input.
+// Quantizes to u8 so that 0 is a level: scale and zero point follow the range of the input.
 std::vector<Tensor> dynamic_quantize_linear(const Call& call) {
   const Tensor& x = call.input(0);
   call.expect(x, DataType::f32);

@@ -11,7 +11,7 @@
 namespace deepgap {
 namespace {
 
-// How the losses of a [N, C, ...] input's places become the result.
+// Reduces the losses of the places of a [N, C, ...] input to the result.
 struct Reduction {
   std::string kind;
   std::optional<int64_t> ignored;  // a class

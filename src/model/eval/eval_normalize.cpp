@@ -34,7 +34,7 @@ Statistics statistics_of(const Tensor& x) {
   return statistics;
 }
 
-// What the next batch would start from: input `input` moved towards this batch's statistics.
+// Returns what the next batch would start from: input `input` moved towards this batch's statistics.
 Tensor running(const Call& call, size_t input, const std::vector<float>& now) {
   const float momentum = call.float_of("momentum", 0.9f);
   Tensor y = make_tensor(DataType::f32, call.input(input).shape);

@@ -26,7 +26,7 @@ Taps taps_inside(const WindowAxis& axis, int64_t window, int64_t low, int64_t hi
   return taps;
 }
 Taps taps_inside(const WindowAxis& axis, int64_t window) { return taps_inside(axis, window, 0, axis.input); }
-// Those in the padding count, too; with ceil_mode the last window may reach past it, and what lies there never counts.
+// Taps in the padding count, too; with ceil_mode the last window may reach past it, and what lies there never counts.
 Taps taps_padded(const WindowAxis& axis, int64_t window) { return taps_inside(axis, window, -axis.pad_begin, axis.input + axis.pad_end); }
 
 // One window over one plane of the input.

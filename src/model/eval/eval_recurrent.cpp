@@ -62,7 +62,7 @@ std::vector<T> list_of(const Call& call, const char* name) {
   return *values;
 }
 
-// Those of all directions, one after the other. alpha and beta are given in order to the activations that have them.
+// Returns the activations of all directions, one after the other. alpha and beta go in order to the activations that have them.
 std::vector<Activation> activations_of(const Call& call, const std::vector<std::string>& defaults, int64_t directions) {
   auto names = list_of<std::string>(call, "activations");
   if (names.empty())
@@ -94,7 +94,7 @@ Floats project(const float* weights, int64_t rows, int64_t depth, const float* x
   return result;
 }
 
-// What passes from step to step: [batch][hidden].
+// The state that passes from step to step: [batch][hidden].
 struct State {
   Floats h, c;
 };

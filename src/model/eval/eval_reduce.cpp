@@ -127,7 +127,7 @@ T smallest_of(std::span<const T> values) {
   return smallest;
 }
 
-// Also of bool, as 0 and 1.
+// Reduces bool, too, as 0 and 1.
 template <typename F>
 std::vector<Tensor> reduce_ordered(const Call& call, F function) {
   const Tensor& x = call.input(0);
@@ -152,7 +152,7 @@ std::vector<Tensor> reduce_product(const Call& call) {
   });
 }
 
-// With the largest taken out, so that nothing overflows.
+// The largest is taken out, so that nothing overflows.
 std::vector<Tensor> reduce_log_sum_exp(const Call& call) {
   return reduce(call, []<typename T>(std::span<const T> values) {
     const auto largest = static_cast<double>(largest_of(values));

@@ -144,7 +144,7 @@ std::vector<Tensor> center_crop_pad(const Call& call) {
   return {y};
 }
 
-// By elimination with the largest pivot of each column.
+// Eliminates with the largest pivot of each column.
 double determinant(std::vector<double> a, size_t n) {
   double result = 1;
   for (size_t column = 0; column < n; ++column) {

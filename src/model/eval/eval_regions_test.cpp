@@ -35,7 +35,7 @@ TEST(EvalRegions, MaxUnpool) {
   EXPECT_THROW(node.run({x, place, longs({4}, {1, 1, 1, 1})}), Error);
 }
 
-// What MaxPool says of where its values stood, by rows and by columns.
+// MaxPool says where its values stood, by rows and by columns.
 TEST(EvalRegions, MaxPoolIndices) {
   const std::map<std::string, Attribute> windows{{"kernel_shape", Ints{1, 2}}, {"strides", Ints{1, 2}}};
   const Tensor x = floats({1, 1, 2, 4}, {1, 9, 3, 3, 5, 4, 7, 8});

@@ -134,7 +134,7 @@ TEST(EvalResize, Antialias) {
   EXPECT_THAT(list_floats(node.run({floats({2}, {1, 2}), Tensor{}, floats({1}, {2})})), ElementsAre(1, 1.25f, 1.75f, 2));
 }
 
-// What a file may say that no size can be.
+// A file may say what no size can be.
 TEST(EvalResize, AxesTwiceAndSizesBeyondCounting) {
   TestNode twice = resize_node({{"mode", "nearest"}});
   twice.attributes["axes"] = Ints{0, -2};

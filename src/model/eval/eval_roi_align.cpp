@@ -119,7 +119,7 @@ std::vector<Tensor> roi_align(const Call& call) {
   return {y};
 }
 
-// Between pixels, with zeros around the picture.
+// Interpolates between pixels, with zeros around the image.
 template <typename T>
 double read_between(const T* plane, int64_t height, int64_t width, double y, double x) {
   if (!(y > -1 && x > -1 && y < static_cast<double>(height) && x < static_cast<double>(width))) return 0;

@@ -46,7 +46,7 @@ int64_t one_number(const Call& call, size_t input, int64_t least) {
   return values[0];
 }
 
-// What one transform reads and makes along its axis.
+// The data that one transform reads and makes along its axis.
 struct Transform {
   int64_t length = 0, made = 0;
   bool inverse = false, onesided = false;

@@ -1,5 +1,5 @@
-// What networks of transformers and their relatives are made of besides Attention: RMSNormalization, RotaryEmbedding, TensorScatter,
-// LinearAttention, CausalConvWithState, Swish, SwiGLU. Sums run in double precision, in the order of memory.
+// The operators of transformers and their relatives besides Attention: RMSNormalization, RotaryEmbedding, TensorScatter, LinearAttention,
+// CausalConvWithState, Swish, SwiGLU. Sums run in double precision, in the order of memory.
 #include "model/eval/evaluator.h"
 #include "model/eval/indexing.h"
 #include "model/eval/map_elements.h"

@@ -20,7 +20,7 @@ TEST(EvalTransformer, RmsNormalization) {
   EXPECT_THROW(node.run({floats({1, 2}, {3, 4}), floats({3}, {1, 1, 1})}), Error);
 }
 
-// By a quarter turn.
+// The pairs turn by a quarter turn.
 TEST(EvalTransformer, RotaryEmbedding) {
   const Tensor x = floats({1, 1, 1, 4}, {1, 2, 3, 4}), cosine = floats({1, 1, 2}, {0, 0}), sine = floats({1, 1, 2}, {1, 1});
   EXPECT_THAT(list_floats(TestNode{"RotaryEmbedding", {}, 23}.run({x, cosine, sine})), ElementsAre(-3, -4, 1, 2));

@@ -61,7 +61,7 @@ TEST(EvalTypes, RemaindersTakeASign) {
   EXPECT_EQ(list<int64_t>(TestNode{"Mod"}.run({longs({1}, {std::numeric_limits<int64_t>::min()}), longs({1}, {-1})})), (Ints{0}));
   EXPECT_THROW(TestNode{"Mod"}.run({a, longs({}, {0})}), Error);
   EXPECT_THROW(TestNode{"Mod"}.run({floats({1}, {1}), floats({1}, {1})}), Error);
-  // Since opset 28 of floats, too: of the sign of the divisor.
+  // Mod takes floats, too, since opset 28: with the sign of the divisor.
   EXPECT_EQ(list_floats(TestNode{"Mod", {}, 28}.run({floats({2}, {-7.5, 7.5}), floats({2}, {2, -2})})), (Floats{0.5, -0.5}));
 }
 

@@ -71,7 +71,7 @@ std::vector<Tensor> initial_values(const Graph& graph, std::span<const Tensor> i
   return values;
 }
 
-// What a body may read of the graphs around it.
+// The values that a body may read from the graphs around it.
 using Scope = std::map<std::string, Tensor>;
 
 void add_scope(const Graph& graph, const Scope& scope, std::vector<Tensor>& values) {

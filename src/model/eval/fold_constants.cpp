@@ -107,7 +107,7 @@ void set_constant(Graph& graph, ValueId id, Tensor tensor) {
   graph.constants[id] = std::move(tensor);
 }
 
-// Whether there was anything to fold.
+// Returns whether there was anything to fold.
 bool fold_once(Graph& graph, const std::set<std::string>& known_operators, bool keep_quantized) {
   std::vector<Node> kept;
   for (Node& node : graph.nodes) {

@@ -42,7 +42,7 @@ struct Net {
   }
 };
 
-// How many elements are not zero is known when they are folded; the shape behind it then folds as well.
+// The number of elements that are not zero is known when they are folded; the shape behind it then folds as well.
 TEST(FoldConstants, GoOnWhereAResultGivesAShape) {
   Net net;
   const ValueId places = net.node("NonZero", {net.constant(flags({4}, {1, 0, 1, 1}))});

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 Graph decoder_in(const std::string& content) { return gguf_decoder(parse_gguf(as_file(content), "x.gguf")); }
 
-// Why the file is refused: one line that names it.
+// Returns why the file is refused: one line that names it.
 std::string refusal(const std::string& content, ErrorKind kind = ErrorKind::input) {
   try {
     decoder_in(content);

@@ -124,7 +124,7 @@ void fill_he_normal(Tensor& tensor, int64_t fan_in, uint64_t seed, const std::st
   fill_normal_with(tensor, static_cast<float>(std::sqrt(2.0 / static_cast<double>(std::max<int64_t>(1, fan_in)))), seed, name);
 }
 
-// What tokens or places stand for: the rows of a table, a token that every sample gets, or a table that is added.
+// Returns whether the constant is what tokens or places stand for: rows of a table, a token that every sample gets, or an added table.
 bool is_embedding(const Node& node, size_t input, const Shape& shape) {
   if (node.op == "Gather" || node.op == "Expand") return input == 0;
   return node.op == "Add" && std::ranges::count_if(shape, [](int64_t size) { return size > 1; }) > 1;

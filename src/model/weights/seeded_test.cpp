@@ -254,7 +254,7 @@ TEST(SeededWeights, AConstantAnswerIsFoundOutAtFullSize) {
     EXPECT_LE(discriminate(name).constant_db, 3) << name;
 }
 
-// What a network near to chaos hides in its outputs shows node by node, each run on the reference's inputs.
+// A network near to chaos shows node by node what it hides in its outputs, each node run on the reference's inputs.
 TEST(SeededWeights, NodeByNodeEveryLayerTellsRightFromWrong) {
   for (const char* name : {"mobilenet_v2:image=64", "efficientnet_lite0:image=64"}) {
     const Graph graph = seeded(name), rough = with_bfloat16_weights(graph);

@@ -58,7 +58,7 @@ struct Table {
   }
 };
 
-// What a row of a picture is the sum of: of each wave so much of its cosines and sines.
+// The terms of a row of an image: how much of each wave's cosines and sines.
 struct Row {
   std::array<double, wave_count> even, odd;
   double most;  // that the sum could be

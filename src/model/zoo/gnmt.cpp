@@ -149,7 +149,7 @@ class Builder {
     return {rows, {id == state.words ? shape_.length : shape_.hidden, ""}};
   }
 
-  // Until all beams of all sentences have ended.
+  // Runs steps until all beams of all sentences have ended.
   void loop(GnmtDecoder& decoder, const GnmtMemory& memory, GnmtState& state) {
     net_.infer();
     NetworkBuilder body("gnmt.step");

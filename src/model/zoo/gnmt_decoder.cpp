@@ -37,7 +37,7 @@ GnmtDecoder::GnmtDecoder(NetworkBuilder& net, const GnmtShape& shape) : net_(net
 
 GnmtDecoder::GnmtDecoder(NetworkBuilder& body, const GnmtDecoder& around) : net_(body), around_(&around), shape_(around.shape_) {}
 
-// What all steps have in common.
+// Makes what all steps have in common.
 void GnmtDecoder::make_shared() {
   // v / |v| * g, the normed Bahdanau attention's.
   const ValueId v = made_["attention.v"];

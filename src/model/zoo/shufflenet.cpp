@@ -32,7 +32,7 @@ Feature bottleneck(NetworkBuilder& net, const std::string& branch, const Feature
   return net.relu(layer(7), net.batch_norm(layer(6), net.conv(layer(5), y, {.out_channels = channels})));
 }
 
-// What the other half is where the picture shrinks: depthwise 3x3 and 1x1.
+// Makes the other half where the image shrinks: depthwise 3x3 and 1x1.
 Feature shrinking(NetworkBuilder& net, const std::string& branch, const Feature& x, int64_t channels) {
   const auto layer = [&](int place) { return fmt::format("{}.{}", branch, place); };
   Feature y = net.conv(layer(0), x, {.out_channels = x.channels, .kernel = 3, .stride = 2, .groups = x.channels});

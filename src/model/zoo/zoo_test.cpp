@@ -53,7 +53,7 @@ std::vector<std::string> dropouts(const Graph& graph) {
   return names;
 }
 
-// As Hugging Face's BertForQuestionAnswering has them: none before the head.
+// Lists them as Hugging Face's BertForQuestionAnswering has them: none before the head.
 std::vector<std::string> bert_dropouts(int layers) {
   std::vector<std::string> names{"bert.embeddings.dropout"};
   for (int i = 0; i < layers; ++i) {

@@ -119,7 +119,7 @@ TEST(GrpcStreams, AnAnswerToAnotherRequestIsNone) {
   EXPECT_EQ(rig.fate(), "ok");
 }
 
-// As MLServer has them: one request a stream.
+// MLServer's streams are so: one request each.
 TEST(GrpcStreams, ThatEndWithTheirAnswerAreToldApart) {
   int asked = 0;
   ScriptedGrpcModel script;
@@ -135,7 +135,7 @@ TEST(GrpcStreams, ThatEndWithTheirAnswerAreToldApart) {
   EXPECT_EQ(rig.fate(), "ok");
 }
 
-// As MLServer has them: the answer itself, where Triton sends a message that holds it. Its name and version stand where those have an
+// MLServer's messages are so: the answer itself, where Triton sends a message that holds it. Its name and version stand where those have an
 // error.
 TEST(GrpcStreams, MayHoldAnswersThemselves) {
   for (const char* version : {"", "1", "v1.2"}) {

@@ -64,7 +64,7 @@ class GrpcSession final : public RemoteSession {
     sum.output_ns += number(stats.compute_output().ns());
   }
 
-  // On the calls' thread.
+  // This runs on the calls' thread.
   void take(size_t slot, const CallEnd& end) {
     std::optional<Fault> fault = end.fault;
     if (!fault) fault = answers_[slot].read(end.answer, query(slot).batch);

@@ -97,7 +97,7 @@ std::optional<Fault> InferAnswer::read_output(const inference::ModelInferRespons
     if (reinterpret_cast<uintptr_t>(output.data) % byte_size(port->type) == 0) return std::nullopt;
   }
   const auto count = static_cast<size_t>(element_count(output.shape));
-  // Before memory is taken for them.
+  // The check comes before memory is taken for them.
   if (!in_bytes && count_numbers(told.contents()) != count)
     return wrong_answer(fmt::format("output '{}' has not the numbers of its shape {}", port->name, shape_text(output.shape)));
   if (output.own == nullptr || output.own->bytes() < wanted) output.own = std::make_unique<SlotBuffer>(wanted);

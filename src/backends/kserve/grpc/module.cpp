@@ -1,4 +1,4 @@
-// What grpc.so has to say to the plug-in that opens it.
+// The functions that grpc.so gives to the plug-in that opens it.
 #include "backends/kserve/grpc/protocol.h"
 
 extern "C" __attribute__((visibility("default"))) const deepgap::GrpcProtocol deepgap_kserve_grpc;

@@ -1,4 +1,4 @@
-// How the questions to a server are asked over gRPC.
+// Asks a server the questions over gRPC.
 #include "backends/kserve/questions.h"
 
 #include "backends/kserve/grpc/connection.h"

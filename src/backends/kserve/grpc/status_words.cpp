@@ -23,7 +23,7 @@ std::string code_name(int code) {
   return at < names.size() ? std::string(names[at]) : fmt::format("status {}", code);
 }
 
-// Whether the same request would be answered so again.
+// Returns whether the same request would be answered so again.
 bool rejects(int code) {
   using enum grpc::StatusCode;
   constexpr std::array<int, 7> codes{INVALID_ARGUMENT, NOT_FOUND,       PERMISSION_DENIED, FAILED_PRECONDITION,
@@ -33,7 +33,7 @@ bool rejects(int code) {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// Behind the last colon but that of a port or a code: without addresses and what else differs from call to call.
+// Returns the text behind the last colon but that of a port or a code: without addresses and what else differs from call to call.
 std::string cause_in(const std::string& message) {
   const size_t at = message.rfind(": ");
   return short_words(at == std::string::npos ? message : message.substr(at + 2), "");

@@ -124,7 +124,7 @@ class TorchCpuTrainSession final : public Session {
   // Another thread may use the slot again as soon as the completion was called.
   void deliver(const Done& done) { completion_(std::span(&done, 1)); }
 
-  // With the trainer's own thread and its team.
+  // Runs the work with the trainer's own thread and its team.
   template <typename Work>
   void apart(Work work) {
     try {

@@ -18,7 +18,7 @@ TorchForm form_of(const Port& input, const TorchTarget& target, cuda::SamplePlac
   return torch_input_form(type, input.dims ? input.dims->size() : 0, target);
 }
 
-// As they are given.
+// Returns the bytes of the inputs as they are given.
 size_t given_bytes(const std::vector<Port>& inputs, int64_t batch) {
   size_t bytes = 0;
   for (const Port& port : inputs) bytes += bytes_of(port.type, *port.shape(batch));

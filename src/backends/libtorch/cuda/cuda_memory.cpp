@@ -3,7 +3,7 @@
 #include <ATen/Context.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 
-// As ATen/cuda/CUDAContextLight.h has it. That header wants those of cuBLAS, cuSOLVER and cuSPARSE too, which come with a toolkit alone.
+// Declared as in ATen/cuda/CUDAContextLight.h. That header wants those of cuBLAS, cuSOLVER and cuSPARSE too, which only a toolkit has.
 namespace at::cuda {
 TORCH_CUDA_CPP_API void clearCublasWorkspaces();
 }

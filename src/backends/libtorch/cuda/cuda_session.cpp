@@ -27,7 +27,7 @@ class TorchCudaSession final : public CudaSessionBase<CudaSlot> {
   }
   ~TorchCudaSession() override { end(); }
 
-  // By events around each node, eagerly: where launching takes longer than the work, the launches are what is timed.
+  // Times events around each node, eagerly: where launching takes longer than the work, the launches are what is timed.
   std::vector<LayerTiming> layer_timings() override {
     drain();
     const c10::InferenceMode inference;

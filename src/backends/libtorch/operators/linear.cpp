@@ -18,7 +18,7 @@
 namespace deepgap {
 namespace {
 
-// What PyTorch's own exporter writes for a linear layer runs as one.
+// A linear layer as PyTorch's own exporter writes it runs as one.
 bool is_linear_layer(const TorchCall& call, double alpha, double beta) {
   if (alpha != 1 || call.int_of("transA", 0) != 0 || call.int_of("transB", 0) == 0) return false;
   return !call.has(2) || (beta == 1 && call.shape(2).size() == 1 && call.shape(2)[0] == call.shape(1)[0]);

@@ -162,7 +162,7 @@ TorchStep pad_by_positions(const TorchCall& call, const std::vector<int64_t>& pa
   });
 }
 
-// Whether ATen's own kernels do it: of pictures, and of borders that reflecting once fills.
+// Returns whether ATen's own kernels do it: for images, and for borders that reflecting once fills.
 bool pads_like_aten(const TorchCall& call, const std::vector<int64_t>& pads, const std::string& mode) {
   const Shape shape = call.shape(0);
   const size_t rank = shape.size();
@@ -210,7 +210,7 @@ TorchStep space_to_depth(const TorchCall& call) {
   });
 }
 
-// Those too large to be folded (model/eval/fold_constants.h); one element seen everywhere.
+// Makes those too large to be folded (model/eval/fold_constants.h); one element seen everywhere.
 TorchStep constant_of_shape(const TorchCall& call) {
   const Shape shape = call.output_shape();
   at::Tensor value = at::zeros({}, call.target.options());

@@ -34,7 +34,7 @@ TorchStep group_norm(const TorchCall& call) {
   });
 }
 
-// Over each channel and its neighbours.
+// Normalizes over each channel and its neighbours.
 TorchStep lrn(const TorchCall& call) {
   const int64_t size = call.int_of("size", 1), channels = call.shape(0).at(1);
   const double alpha = call.float_of("alpha", 1e-4f), beta = call.float_of("beta", 0.75f), bias = call.float_of("bias", 1);

@@ -1,5 +1,5 @@
-// What has sizes that only the data decide, such as the boxes that NonMaxSuppression keeps, between values of known sizes: one node Region
-// (engine/passes/passes.h), which the evaluator computes in the host's memory, in FP32. ATen has no such operator.
+// Runs what has sizes that only the data decide, such as the boxes that NonMaxSuppression keeps, between values of known sizes: one node
+// Region (engine/passes/passes.h), which the evaluator computes in the host's memory, in FP32. ATen has no such operator.
 #include "backends/libtorch/torch_operator.h"
 #include "backends/libtorch/torch_types.h"
 #include "model/eval/evaluator.h"

@@ -37,7 +37,7 @@ std::optional<Picture> picture_of(const TorchCall& call, const Resizing& resizin
   return picture;
 }
 
-// Whether every element is the one that ATen takes: the floor of its position, by a whole factor, so that nothing is rounded.
+// Returns whether every element is the one that ATen takes: the floor of its position, by a whole factor, so that nothing is rounded.
 bool is_nearest_of_aten(const Resizing& resizing) {
   return std::all_of(resizing.axes.begin(), resizing.axes.end(), [&](const ResizedAxis& axis) {
     if (axis.in == 0 || axis.out == 0 || (axis.out % axis.in != 0 && axis.in % axis.out != 0)) return false;

@@ -77,7 +77,7 @@ Window window_of(const TorchCall& call, const Ints& kernel) {
   return window;
 }
 
-// From the last dimension, begin and end side by side.
+// ATen takes them from the last dimension, begin and end side by side.
 Ints aten_pads(const Ints& begins, const Ints& ends) {
   Ints pads;
   for (size_t i = begins.size(); i-- > 0;) {
@@ -103,7 +103,7 @@ TorchStep conv(const TorchCall& call) {
   return one_output([=](const TorchFrame& frame) { return convolve(frame, at::constant_pad_nd(frame.in(0), pads, 0), w, none, groups); });
 }
 
-// What a transposed convolution's output loses at its begins and ends, from its inferred shape.
+// The elements that a transposed convolution's output loses at its begins and ends, from its inferred shape.
 struct Cut {
   Ints begins, more;  // `more`: positions beyond the last that the kernel reaches
   bool even = true;

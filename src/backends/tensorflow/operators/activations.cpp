@@ -23,7 +23,7 @@ bool is_floating(TfOutput x) {
 }
 
 TfOutput mish(TfScope& s, TfOutput x) { return s.binary("Mul", x, s.unary("Tanh", s.unary("Softplus", x))); }
-// As Keras writes it.
+// Keras writes it so.
 TfOutput hard_swish(TfScope& s, TfOutput x) { return s.binary("Mul", x, scaled(s, s.unary("Relu6", shifted(s, x, 3)), 1.0 / 6)); }
 
 // exp(x) - 1 below zero, times `below`, with x divided by `divisor` there; x times `above` else.

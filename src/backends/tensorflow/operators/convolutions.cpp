@@ -147,7 +147,7 @@ void conv(const TfCall& call) {
   finish(call, convolved(call, image_of(call, w), w), w);
 }
 
-// What a transposed convolution's output loses at its begins and ends, from its inferred shape.
+// Sets the elements that a transposed convolution's output loses at its begins and ends, from its inferred shape.
 void set_cut(const TfCall& call, TfWindow& w) {
   const bool upper = call.text_of("auto_pad", "NOTSET") == "SAME_UPPER";
   const bool given = call.text_of("auto_pad", "NOTSET") == "NOTSET" && call.ints_of("output_shape", {}).empty();

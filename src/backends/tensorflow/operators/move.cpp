@@ -186,7 +186,7 @@ void space_to_depth(const TfCall& call) {
   call.out(0, s.reshape(s.transpose(parts, {0, 3, 5, 1, 2, 4}), out));
 }
 
-// Those too large to be folded (model/eval/fold_constants.h); one element seen everywhere.
+// Makes those too large to be folded (model/eval/fold_constants.h); one element seen everywhere.
 void constant_of_shape(const TfCall& call) {
   TfScope& s = call.scope;
   TfOutput value;

@@ -27,7 +27,7 @@ TfOutput beside(TfScope& s, TfOutput numbers, int64_t channels, const TfLayout& 
   return s.reshape(numbers, shape);
 }
 
-// By the batch's own statistics, towards which the running ones move; the running variance is that of a sample.
+// Normalizes by the batch's own statistics, towards which the running ones move; the running variance is that of a sample.
 void batch_norm_of_batch(const TfCall& call) {
   if (call.shape(0).size() != 4 || call.type(0) != DataType::f32) call.refuse("training normalises batches of float32 images alone");
   TfScope& s = call.scope;
@@ -117,7 +117,7 @@ void group_norm(const TfCall& call) {
   call.out(0, s.reshape(s.binary("AddV2", scaled, s.reshape(call.in(2), beside)), shape));
 }
 
-// Over each channel and its neighbours: sums of shifted squares, so that windows of even size run, too.
+// Normalizes over each channel and its neighbours: sums of shifted squares, so that windows of even size run, too.
 void lrn(const TfCall& call) {
   TfScope& s = call.scope;
   const Shape shape = call.shape(0);

@@ -18,7 +18,7 @@ bool all_are(const Ints& values, int64_t wanted) {
   return std::all_of(values.begin(), values.end(), [wanted](int64_t value) { return value == wanted; });
 }
 
-// Around batch and channels, which stay as they are.
+// Pads the axes between batch and channels, which stay as they are.
 TfOutput padded(TfScope& s, TfOutput x, Ints begins, Ints ends, double value) {
   for (Ints* pads : {&begins, &ends}) {
     pads->insert(pads->begin(), 0);

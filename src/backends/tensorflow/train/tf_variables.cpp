@@ -13,7 +13,7 @@
 namespace deepgap {
 namespace {
 
-// From one order of a tensor's dimensions to another that is read from it: order `to` is `from` and then the result.
+// Converts one order of dimensions to another that is read from it: order `to` is `from` and then the result.
 std::vector<int64_t> between(const std::vector<int64_t>& from, const std::vector<int64_t>& to, size_t rank) {
   const auto place = [&](const std::vector<int64_t>& order, size_t i) { return order.empty() ? static_cast<int64_t>(i) : order[i]; };
   std::vector<int64_t> result(rank);

@@ -2,8 +2,8 @@
 // are functions in src/model. Operators and attributes have ONNX's names and meaning at `opset` (default domain ""), so that an
 // operator's contract is the ONNX specification.
 //
-// A Graph that left the reader or the zoo is valid: names are unique, every input of a node is a graph input, a constant or an output
-// of an earlier node (topological order), and types and shapes are inferred as far as they can be known.
+// A Graph that left the reader or the zoo is valid: names are unique, every input of a node is a graph input, a constant or an output of an
+// earlier node (topological order), and types and shapes are inferred as far as they can be known.
 #pragma once
 
 #include <deepgap/tensor.h>

@@ -21,9 +21,9 @@
 namespace deepgap {
 
 // A moment inside one query (or, on a device's own clock, a duration since the query's first device mark).
-// A training step's computing ends with the update. forward_end: the loss is known; backward_end: the gradients are; allreduce_end: those
-// of all ranks are averaged. Where the parts alternate, the marks lie so that the times between them are the sums.
-// A query that generates has one mark for each delivery of tokens, in order: tokens for the answer, reasoning_tokens for what precedes it.
+// A training step's computing ends with the update. forward_end: the loss is known; backward_end: the gradients are; allreduce_end:
+// those of all ranks are averaged. Where the parts alternate, the marks lie so that the times between them are the sums. A query that
+// generates has one mark for each delivery of tokens, in order: tokens for the answer, reasoning_tokens for what precedes it.
 enum class MarkId : uint8_t {
   enqueued,
   h2d_begin,

@@ -55,8 +55,8 @@ template <int N> __device__ __forceinline__ void put_values(unsigned* words, con
 __device__ __forceinline__ float stored_number(float value) {{ return fmaf(value, {3}, {4}) - 12582912.0f; }}
 )";
 
-// With scales that are powers of two, as some quantizers choose them, many sums lie halfway between two integers, and dividing by a range
-// of 255 would lose on which side of it.
+// With scales that are powers of two, as some quantizers choose them, many sums lie halfway between two integers, and dividing by a
+// range of 255 would lose on which side of it.
 bool has_halves(float scale) {
   int exponent = 0;
   return std::frexp(scale, &exponent) == 0.5F;

@@ -61,7 +61,7 @@ void Network::settle_all(Program& program, Tuner& tuner, const Chosen& chosen, P
     else
       tuner.remember(found.chain, false);
   }
-  // Of two chains with steps in common, the one that saves more comes first.
+  // If two chains have steps in common, the one that saves more comes first.
   std::stable_sort(quicker.begin(), quicker.end(), [](const auto& a, const auto& b) { return a.second->saved_ns > b.second->saved_ns; });
   std::set<std::string> taken;
   for (auto& [found, chain] : quicker) {

@@ -2,10 +2,10 @@
 // convolution of each channel by itself ("depthwise"), and a 1x1 convolution back to few channels ("project"), to which a residual may be
 // added. The wide pictures between them stay in shared memory.
 //
-// A block makes tile_h x tile_w pixels of one picture. It goes over the wide channels in chunks. For each it multiplies the tile's region
-// of the source (with the border that the depthwise kernel reads) by the chunk's weights, convolves what comes out channel by channel, and
-// adds the products of that with the chunk's part of the last weights to sums in registers. While it computes one chunk, the next one's
-// weights are on their way. Several blocks share a multiprocessor, so that one multiplies while another convolves.
+// A block makes tile_h x tile_w pixels of one picture. It goes over the wide channels in chunks. For each it multiplies the tile's
+// region of the source (with the border that the depthwise kernel reads) by the chunk's weights, convolves what comes out channel by
+// channel, and adds the products of that with the chunk's part of the last weights to sums in registers. While it computes one chunk,
+// the next one's weights are on their way. Several blocks share a multiprocessor, so that one multiplies while another convolves.
 //
 // Rows in shared memory (a pixel's channels, or a channel's weights) are an odd number of 16 bytes apart, so that neither ldmatrix nor the
 // threads that store products meet a bank twice.

@@ -1,5 +1,5 @@
-// Each part of the sum goes to shared memory, the warps' parts of a block are added there; then every block of the cluster ends its share
-// of the tile. Parts are added in a fixed order, and all of them are read before the first is added: a read from another block takes long.
+// Each part of the sum goes to shared memory, where the parts of a block's warps are added; then every block of the cluster ends its
+// share of the tile. Parts are added in a fixed order, after all of them were read: a read from another block takes long.
 static const int staged_pitch = tile_n + 8, row_vectors = tile_n / vector, parts = split > 1 ? split : warps_k;
 __device__ __forceinline__ uint4 added(uint4 a, uint4 b) {
   return make_uint4(as_bits(as_sum(a.x) + as_sum(b.x)), as_bits(as_sum(a.y) + as_sum(b.y)), as_bits(as_sum(a.z) + as_sum(b.z)),

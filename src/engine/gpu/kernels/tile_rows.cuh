@@ -1,7 +1,7 @@
-// How each tile of a team is ended: `Kept`, a group's residual; end_tile; make_ring; `Team`. Text before this: tile_epilogue.cuh,
-// tile_constants_text, constants products, product_sums (of one thread and product), groups_of_columns, kept_groups, resident (the weights
-// of a block's channels stay in shared memory), tile_at(int index, int& row, int& column), the tiles of a block (false: there are no more),
-// and a thread's place in a tile, whether its run is part of the target, and where:
+// Ends each tile of a team: `Kept`, a group's residual; end_tile; make_ring; `Team`. Text before this: tile_epilogue.cuh,
+// tile_constants_text, constants products, product_sums (of one thread and product), groups_of_columns, kept_groups, resident (the
+// weights of a block's channels stay in shared memory), tile_at(int index, int& row, int& column), the tiles of a block (false: there are
+// no more), and a thread's place in a tile, whether its run is part of the target, and where:
 //   struct Corner { void go_to(int row, int column); bool inside(int block, int half, int group) const;
 //                   long long element(int block, int half, int group) const; }
 // A team that shares its tiles with the others asks for what it adds to the next one while it ends one; where teams take turns another

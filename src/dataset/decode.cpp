@@ -79,7 +79,7 @@ Picture decode_jpeg(const std::string& path, std::span<const std::byte> bytes) {
   }
   Picture picture = new_picture(path, static_cast<uint64_t>(std::max(0, width)), static_cast<uint64_t>(std::max(0, height)));
   const int error = tjDecompress2(decoder.get(), data, bytes.size(), picture.rgb.data(), width, 0, height, TJPF_RGB, TJFLAG_ACCURATEDCT);
-  // A warning (a truncated file, say) leaves grey pixels behind: a wrong picture is no picture.
+  // A warning (a truncated file, say) leaves grey pixels behind: a wrong image is not accepted.
   if (error != 0) fail(path, tjGetErrorStr2(decoder.get()));
   return picture;
 }

@@ -59,7 +59,7 @@ LabelFile::LabelFile(const std::string& path) : path_(path) {
     ++number;
     if (const std::string text = trim(line); !text.empty() && text.front() != '#') lines_.push_back({number, text});
   }
-  // The header of a CSV is no sample.
+  // The header of a CSV is not a sample.
   if (!lines_.empty() && lines_[0].text.find(',') != std::string::npos && lines_.size() > 1 &&
       !parse_int(halves_of(lines_[0].text).second) && parse_int(halves_of(lines_[1].text).second))
     lines_.erase(lines_.begin());

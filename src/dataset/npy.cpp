@@ -139,7 +139,7 @@ class NpyDataset : public TensorsDataset {
 
  private:
   Shape without_batch() const { return {shape_.begin() + (shape_.empty() ? 0 : 1), shape_.end()}; }
-  // Several samples, each without its batch dimension. What is no such array is left to make(), which says what is wrong with it.
+  // Several samples, each without its batch dimension. Any other array is left to make(), which says what is wrong with it.
   void take_stack() {
     Array array = open_npy(paths_[0]);
     if (array.type != input_.type || array.shape.empty() || array.shape == shape_ || array.shape == without_batch()) return;

@@ -145,7 +145,7 @@ std::unique_ptr<TensorsDataset> open_folder(const DatasetRequest& request, const
 
 std::unique_ptr<TensorsDataset> open_file(const DatasetRequest& request, const std::string& path) {
   const std::string name = name_of_folder(fs::path(path).parent_path().string());
-  // A picture by its content: it says so if it is none.
+  // The content decides whether it is an image; the decoder says so if it is not.
   auto dataset = is_npy_name(path) ? make_npy_dataset(request, {path}) : make_pictures_dataset(request, {path}, name);
   label_in_order(request, *dataset, path);
   return dataset;

@@ -20,7 +20,7 @@ bool is_dequantize(const Node& node) { return node.domain.empty() && node.op == 
 
 using Names = std::map<std::string, size_t, std::less<>>;
 
-// The longest node name first, part after part; a part that is no node's name is passed over.
+// The longest node name first, part after part; a part that does not name a node is passed over.
 std::vector<size_t> nodes_in(const std::string& name, const Names& nodes) {
   std::vector<size_t> ends;
   for (size_t at = 0; at <= name.size(); ++at)

@@ -89,7 +89,7 @@ void naming(const std::string& path, Work work) {
   }
 }
 
-// ONNX by any name; what is none is often a file of another framework.
+// Reads ONNX by any name; anything else is often a file of another framework.
 Graph onnx_graph(const std::string& path) {
   try {
     return read_onnx(path);

@@ -1,7 +1,7 @@
 // Element types of ONNX files that Tensor has none for: integers of 4 and 2 bits, floats of 8 and 4 bits. A constant of such a type is
-// widened to one that holds its values exactly, so that shapes, the plain evaluator and engines that take our Graph see numbers that they
-// know; what the file had goes with its bytes, and the writer puts it back, so that engines which read files get the file's own type. Pure;
-// any thread.
+// widened to one that holds its values exactly, so that shapes, the reference interpreter and engines that take our Graph see numbers that
+// they know; the file's bytes are kept, and the writer puts them back, so that engines which read files get the file's own type. Pure; any
+// thread.
 #pragma once
 
 #include <deepgap/tensor.h>

@@ -35,7 +35,7 @@ TEST(PackedWeights, IntegersLieFromTheLowestBitsUp) {
   EXPECT_EQ(packed_bytes(int2, 5), 2);
 }
 
-// The largest, the smallest and what is no number, as the formats' papers have them.
+// The largest, the smallest and not-a-number, as the formats' papers have them.
 TEST(PackedWeights, FloatsHaveTheirFormatsValues) {
   EXPECT_EQ(floats(unpacked(e4m3, std::string("\x7e\x01\x38\xb8\x00", 5), {5})), (std::vector<float>{448, 0.001953125F, 1, -1, 0}));
   EXPECT_TRUE(std::isnan(floats(unpacked(e4m3, "\x7f", {1}))[0]));

@@ -124,7 +124,7 @@ int64_t nearest(const Resizing& resizing, const ResizedAxis& axis, float x) {
   return static_cast<int64_t>(!rounds || half_way ? std::floor(x) : std::round(x));
 }
 
-// A position that is no number, or far outside of the axis, reads what one just outside of it does.
+// A position that is not a number, or far outside of the axis, reads what one just outside of it does.
 float bounded(float x, const ResizedAxis& axis) {
   if (!(x > -4)) return -4;
   return std::min(x, static_cast<float>(axis.in) + 4);

@@ -164,7 +164,7 @@ std::optional<int64_t> elements_of(const Value& input) {
   return count;
 }
 
-// An input of many numbers is data, whatever is reckoned from it.
+// An input of many numbers is data, whatever is computed from it.
 bool may_steer(const Value& input) {
   constexpr int64_t most_numbers = 64;
   const auto count = elements_of(input);

@@ -1,4 +1,4 @@
-// What a step of training launches, kernel by kernel, counted from the Graph: for foretelling times and memory where nothing ran.
+// Counts from the Graph what a step of training launches, kernel by kernel: for predicting times and memory where nothing ran.
 //
 // An engine that trains keeps what gradients are computed from, so operators do not join as in inference (kernel_work.h): each is a
 // kernel of the forward pass, and has one kernel of the backward pass for each gradient that it must give, as train_work.h counts them.

@@ -123,7 +123,7 @@ bool is_printable_utf8(std::string_view text) {
       code = code << 6 | (trail & 0x3fu);
     }
     const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    // Overlong forms, surrogates and the second block of control characters are no text either.
+    // Overlong forms, surrogates and the second block of control characters are not text either.
     if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) || code < 0xa0) return false;
     i += length;
   }

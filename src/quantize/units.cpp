@@ -40,7 +40,7 @@ bool is_weighted(const Graph& graph, const Node& node) {
   if (!is_onnx_op(node, "Gemm") || !has_weights(graph, node, 2, 2)) return false;
   const bool plain = attribute_float(node, "alpha", 1.0F) == 1.0F && attribute_float(node, "beta", 1.0F) == 1.0F;
   if (!plain || attribute_int(node, "transA", 0) != 0) return false;
-  // A bias of one number per row of the result is no bias of channels.
+  // A bias of one number per row of the result is not a bias of channels.
   const Tensor* bias = node.inputs.size() > 2 && node.inputs[2] != no_value ? constant_of(graph, node.inputs[2]) : nullptr;
   const Tensor* weights = constant_of(graph, node.inputs[1]);
   return bias == nullptr || bias->shape == Shape{weights->shape[static_cast<size_t>(channel_axis(graph, node))]};

@@ -31,7 +31,7 @@ struct Unit {
 // the opset cannot be raised to 13, which per-channel scales need.
 Graph prepare_for_quantizing(const Graph& graph);
 
-// Units of a prepared Graph in its order. Weights that are shared with something else are no obstacle.
+// Units of a prepared Graph in its order. Weights that are shared with something else do not matter.
 std::vector<Unit> find_units(const Graph& graph);
 
 // Returns the units that are quantized when the nodes in `kept` (indices) stay in FP32: glue and passing units only where at least one

@@ -40,7 +40,7 @@ struct AccuracySettings {
 };
 
 // Loads the samples by and by and unloads them. Counts fewer where it was interrupted. Throws what the Target does; Error{internal} for
-// outputs that are no classifier's.
+// outputs that are not a classifier's.
 AccuracyCount count_right_answers(Target& target, Clock& clock, const Dataset& dataset, const AccuracySettings& settings,
                                   const std::function<void()>& beat, const std::atomic<bool>& interrupted);
 

@@ -34,7 +34,7 @@ class OutputComparison {
 // Returns the element as a double, whatever its type is.
 double element_of(const TensorView& view, size_t index);
 
-// A reference that was computed is none where it holds NaN: what equals it may be as wrong.
+// A computed reference that holds NaN cannot be used: what equals it may be as wrong.
 bool holds_nan(const TensorView& view);
 
 // "18.5 dB, int8 asks for 20 dB", with the decimals that show which of them is less.

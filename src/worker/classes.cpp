@@ -24,7 +24,7 @@ Kind kind_of(DataType type, std::span<const int64_t> shape) {
   return is_real(type) ? Kind::scores : Kind::other;
 }
 
-// A detector's boxes, a segmenter's map: rows of scores beside them are no classes.
+// A detector's boxes, a segmenter's map: rows of scores beside them are not classes.
 bool is_map(DataType type, std::span<const int64_t> shape) {
   return is_real(type) && shape.size() > 2 && kind_of(type, shape) == Kind::other &&
          std::count_if(shape.begin() + 1, shape.end(), [](int64_t size) { return size != 1; }) > 1;

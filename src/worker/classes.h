@@ -16,7 +16,7 @@ namespace deepgap {
 std::optional<int64_t> class_count(std::span<const TensorInfo> outputs);
 
 // The classes with the largest scores for one row of a batch, the best first and at most `most`; of equal scores the lower class goes
-// first. The class alone where the network answers nothing else, as a whole number [N]. Empty where the outputs are no classifier's.
+// first. The class alone where the network answers nothing else, as a whole number [N]. Empty where the outputs are not a classifier's.
 std::vector<int64_t> best_classes(std::span<const TensorView> outputs, size_t row, size_t most);
 
 }  // namespace deepgap

@@ -15,7 +15,7 @@
 
 namespace deepgap {
 
-// Latencies of the window as the verdict needs them, in nanoseconds. A query that was shed took for ever.
+// Latencies of the window as the verdict needs them, in nanoseconds. A shed query counts as infinite latency.
 struct LatencySummary {
   int64_t count = 0;  // queries, those that were shed among them
   double shortest = 0;

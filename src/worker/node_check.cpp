@@ -19,7 +19,7 @@ using Named = std::map<std::string, Tensor>;  // values of one sample
 
 bool has_batch(const Value& value) { return !value.dims || (!value.dims->empty() && !value.dims->front().known()); }
 
-// Where the network has a batch, without what has none: an embedding of all positions is no value of a sample.
+// Where the network has a batch, without what has none: an embedding of all positions is not a value of a sample.
 std::vector<std::string> known_names(const Graph& graph) {
   std::vector<ValueId> known = graph.inputs;
   for (const Node& node : graph.nodes) known.insert(known.end(), node.outputs.begin(), node.outputs.end());
@@ -45,7 +45,7 @@ Named reference_values(const Graph& graph, const std::vector<TensorView>& sample
   return values;
 }
 
-// The BatchNormalization that an engine folds is no node of its own.
+// The BatchNormalization that an engine folds is not a node of its own.
 Graph as_engines_have_it(const Model& model) {
   Graph graph = model.graph();
   if (!has_quantization(model.summary())) optimize_unbound(graph);

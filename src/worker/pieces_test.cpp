@@ -87,7 +87,7 @@ TEST(Pieces, OfALevelsReferenceSayItsQuantum) {
   const Pieces pieces = pieces_of(graph, all_names(graph));
   ASSERT_EQ(pieces.pieces.size(), 2U);
   EXPECT_EQ(pieces.pieces[0].quantum, 0.05F);
-  EXPECT_FALSE(pieces.pieces[1].quantum);  // its values are no levels
+  EXPECT_FALSE(pieces.pieces[1].quantum);  // its values are not levels
 }
 
 TEST(Pieces, WhatTheReferenceDoesNotKnowIsLeftOut) {

@@ -244,7 +244,7 @@ class OptionSorter {
   }
 
  private:
-  // Sorts the options that others read, whose name's beginning says what they are for. False: it is none of them.
+  // Sorts the options that others read, whose name's beginning says what they are for. False: it is another option.
   bool sort_by_prefix(const std::string& name, const std::string& value) {
     if (name == secret_variable)
       throw Error(ErrorKind::usage,

@@ -50,7 +50,7 @@ PointOptions options_of(const WorkOrder& order, const Backend& backend, const st
   return options;
 }
 
-// A rank that made another step than the others would wait for them for ever.
+// A rank that made another step than the others would wait for them forever.
 void require_equal_steps(const WorkOrder& order) {
   const StoppingSettings& stopping = order.stopping;
   if (!trains(order.point) || order.ranks == 1) return;

@@ -34,7 +34,7 @@ std::string encode_frame(const Frame& frame);
 Frame error_frame(ErrorKind kind, const std::string& message);
 void throw_error(const Frame& frame);
 
-// Bytes in, whole frames out. Throws Error{internal} on bytes that are no frame: what follows cannot be trusted.
+// Bytes in, whole frames out. Throws Error{internal} on bytes that are not a frame: what follows cannot be trusted.
 class FrameParser {
  public:
   void feed(std::string_view bytes) { buffer_.append(bytes); }

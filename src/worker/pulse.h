@@ -2,7 +2,7 @@
 //
 // Alive means getting on: a heartbeat goes out when something was finished since the last one (a query, a phase), or when the process used
 // the processor for at least a twentieth of the time, as compiling or a very long query does. Who only burns the processor falls silent
-// after `patience`. So an engine that waits for ever is seen, although this thread runs on.
+// after `patience`. So an engine that waits forever is noticed, although this thread runs on.
 // The measured thread pays one relaxed store a query.
 #pragma once
 

@@ -20,7 +20,7 @@ namespace deepgap {
 inline constexpr size_t output_samples = 16;
 
 // While the outputs are below settings.min_output_sqnr_db, the nodes to which they are most sensitive stay in FP32, as few as will do. All
-// are quantized again where half of the multiply-accumulates would leave INT8, since that is no answer to what was asked. The quantizer has
+// are quantized again where half of the multiply-accumulates would leave INT8, since that does not answer what was asked. The quantizer has
 // judged its nodes. Returns the outputs' SQNR in the end, the worst output's; nothing where the network has no outputs of floating point,
 // or some whose sizes hang on what was computed. Slow where outputs are wrong: runs the network once for each node. Throws as run_fp32().
 std::optional<double> keep_for_outputs(const Model& model, std::span<const std::vector<TensorView>> samples,

@@ -65,8 +65,8 @@ LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock
 std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> queries,
                           const QueryReceiver& receive);
 inline constexpr const char* evaluator_name = "reference interpreter";
-// The same by the plain evaluator, whose name it returns. `observe` sees every value. Throws Error{refused} for an operator that it does
-// not have.
+// Does the same by the reference interpreter, whose name it returns. `observe` sees every value. Throws Error{refused} for an operator that
+// it does not have.
 std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive,
                              const std::function<void(ValueId, const Tensor&)>& observe = {});
 struct ReferenceRun {
@@ -74,7 +74,7 @@ struct ReferenceRun {
   std::string overflow;  // where a number passes what its type in the file holds: "node 'sq' (Pow) makes 3.6e+05"; empty: nowhere seen
 };
 // The same; where it refuses the Graph, by ONNX Runtime or else OpenVINO in FP32, but not by `checked`, the engine that is to be compared
-// with it: what it answers is no reference for itself. A network of 16-bit floats is computed in FP32 without rounding between its
+// with it: its answer cannot be a reference for itself. A network of 16-bit floats is computed in FP32 without rounding between its
 // operators (model/widened_graph.h). Throws Error{refused} with all reasons when none can.
 ReferenceRun run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const std::string& checked,
                            const QueryReceiver& receive);

@@ -21,7 +21,7 @@
 
 namespace deepgap {
 
-// The backend's name for the plain evaluator, which needs no plug-in.
+// The backend's name for the reference interpreter, which needs no plug-in.
 inline constexpr const char* reference_backend = "reference";
 
 struct OutputsRequest {
@@ -63,7 +63,7 @@ struct OutputsMade {
   std::string random;                     // the node that makes them random, as random_node() returns it; empty: none does
   std::string overflow;                   // for a reference, as ReferenceRun says
 };
-// Runs each sample alone, at batch 1. If the network insists on a batch, so many run at a time, called by the first one's name. Each test
+// Runs each sample alone, at batch 1. If the network insists on a batch, that many run at a time, called by the first one's name. Each test
 // set in an ONNX folder is one query, with the sizes that its tensors have. Throws Error as open_model, open_dataset, open_plugin and
 // load() do.
 OutputsMade compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive);

@@ -27,7 +27,7 @@ std::map<std::string, Estimate> TimingLog::estimates_of_all() const {
 
 LatencySummary TimingLog::summarize(const std::optional<LatencyBound>& bound, int64_t shed) const {
   if (!bound || count_ == 0) return {count_ + shed, 0, 0, shed, shed};
-  // The same rank among those that were answered; 0 percent and below is no rank, 100 and above is one that was not.
+  // The same rank among those that were answered; 0 percent and below is not a rank, 100 and above is one that was not.
   const auto all = static_cast<double>(count_ + shed);
   const double rank = std::ceil(bound->percent / 100 * all - 1e-9 * all);
   const bool is_answered = rank <= static_cast<double>(count_);

@@ -13,7 +13,7 @@
 namespace deepgap {
 namespace {
 
-// Remembers the last loss, and the first that is no number.
+// Remembers the last loss, and the first that is not a number.
 class LossMeter final : public ForwardingTarget {
  public:
   explicit LossMeter(Target& target) : ForwardingTarget(target) {}

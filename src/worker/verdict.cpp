@@ -6,7 +6,7 @@ namespace deepgap {
 
 namespace {
 
-// The engine does not choose what comes: no narrow interval is asked for its throughput, and a load that was kept up with is no more than
+// The engine does not choose what comes: no narrow interval is asked for its throughput, and a load that was kept up with is not more than
 // found where nothing is asked about latency.
 Judgement judge_open_loop(const WindowEvidence& evidence) {
   if (evidence.bound) return {};

@@ -1,6 +1,6 @@
 // Files of ONNX Runtime's quantizer in its QOperator form (tests/data/qoperator/make.py), which the reader turns into QuantizeLinear and
-// DequantizeLinear around operators on numbers: every engine computes what the plain evaluator does, and ONNX Runtime computes it from the
-// file as its quantizer wrote it, too.
+// DequantizeLinear around operators on numbers: every engine computes what the reference interpreter does, and ONNX Runtime computes it
+// from the file as its quantizer wrote it, too.
 #include "blame.h"
 #include "rig.h"
 #include "tolerance.h"

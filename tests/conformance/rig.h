@@ -1,4 +1,4 @@
-// The backend under test and what a conformance test does with it: load a Graph, run samples, compare with the plain evaluator.
+// The backend under test and what a conformance test does with it: load a Graph, run samples, compare with the reference interpreter.
 #pragma once
 
 #include "graph_builder.h"

@@ -5,8 +5,8 @@
 
 namespace deepgap::conformance {
 
-// Loads and runs it in `precision` (empty: the one it was tried in) and compares with the plain evaluator. 0: right, 1: wrong, with the
-// difference printed. Throws what loading throws.
+// Loads and runs it in `precision` (empty: the one it was tried in) and compares with the reference interpreter. 0: right, 1: wrong, with
+// the difference printed. Throws what loading throws.
 int try_case(const std::string& folder, const std::string& precision);
 
 }  // namespace deepgap::conformance

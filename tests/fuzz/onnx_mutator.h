@@ -9,7 +9,7 @@
 
 namespace deepgap::fuzz {
 
-// nullopt where `file` is no protobuf.
+// nullopt where `file` is not a protobuf.
 std::optional<std::string> mutate_onnx(std::string_view file, uint64_t seed);
 // `file` with a part of `other`.
 std::optional<std::string> splice_onnx(std::string_view file, std::string_view other, uint64_t seed);

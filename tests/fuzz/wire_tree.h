@@ -21,7 +21,7 @@ struct WireField {
   std::vector<WireField> fields;
 };
 
-// nullopt where it is no protobuf at all; a part that is none stays bytes.
+// nullopt where it is not a protobuf; a part that is not a message stays bytes.
 std::optional<std::vector<WireField>> read_fields(std::string_view bytes, Message of, int depth = 0);
 std::string write_fields(const std::vector<WireField>& fields);
 

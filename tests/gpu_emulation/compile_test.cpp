@@ -20,7 +20,7 @@ namespace {
 
 using namespace deepgap::conformance;
 
-// What the compiler keeps of where threads meet again after branches, which is no variable of a loop.
+// What the compiler keeps of where threads meet again after branches, which is not a variable of a loop.
 constexpr int barriers = 8;
 
 void expect_compiled(const GpuPlan& plan, const std::string& name, const Chip& chip) {

@@ -24,7 +24,7 @@ class GuardedMemory {
     if (map_ == MAP_FAILED || ::mprotect(static_cast<std::byte*>(map_) + pages, page, PROT_NONE) != 0)
       throw Error(ErrorKind::internal, "no memory for a buffer");
     begin_ = static_cast<std::byte*>(map_) + pages - used;
-    std::memset(begin_, 0xcd, used);  // what nothing wrote is no number
+    std::memset(begin_, 0xcd, used);  // what nothing wrote is not a number
   }
   GuardedMemory(GuardedMemory&& other) noexcept
       : map_(std::exchange(other.map_, MAP_FAILED)), mapped_(other.mapped_), begin_(other.begin_) {}

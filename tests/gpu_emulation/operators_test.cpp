@@ -1,4 +1,4 @@
-// Every operator of the conformance suite, lowered for a GPU and computed by the emulator, against the plain evaluator.
+// Every operator of the conformance suite, lowered for a GPU and computed by the emulator, against the reference interpreter.
 #include "trial.h"
 
 #include "../conformance/operator_cases.h"

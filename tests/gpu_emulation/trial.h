@@ -1,4 +1,4 @@
-// Graphs lowered for a GPU, computed by the emulator and held against the plain evaluator.
+// Graphs lowered for a GPU, computed by the emulator and compared with the reference interpreter.
 #pragma once
 
 #include "emulator.h"

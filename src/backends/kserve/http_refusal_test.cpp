@@ -1,4 +1,4 @@
-// Servers that are none, or not the right ones, and what is not sent to them: over HTTP.
+// Things that are not servers, or not the right ones, and what is not sent to them: over HTTP.
 #include "backends/kserve/by_http.h"
 #include "base/temporary_folder.h"
 

@@ -28,7 +28,7 @@ class Questions {
   struct Listed {
     std::set<std::string> names, versions;
   };
-  // Each asks once. What is learnt goes to model(); throws Error{refused} for an answer that is none of KServe v2.
+  // Each asks once. What is learnt goes to model(); throws Error{refused} for an answer that is not KServe v2.
   virtual std::optional<Fault> server() = 0;
   virtual std::optional<Fault> ready() = 0;
   virtual std::optional<Fault> metadata() = 0;

@@ -1,4 +1,4 @@
-// Operators that the plain evaluator does not have, so that the conformance suite has nothing to compare them with, and sides of others
+// Operators that the reference interpreter lacks, so that the conformance suite has nothing to compare them with, and sides of others
 // that it does not draw. Expected values follow from the ONNX specification by hand.
 #include "backends/libtorch/lone_node.h"
 #include "backends/libtorch/torch_program.h"

@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// Throws Error{refused} naming the file: it is no package, takes another number of inputs, or gives other outputs than the Graph.
+// Throws Error{refused} naming the file: it is not a package, takes another number of inputs, or gives other outputs than the Graph.
 // The Graph outlives the network.
 std::unique_ptr<TorchNetwork> open_torch_package(const std::string& path, const Graph& graph, const TorchTarget& target);
 

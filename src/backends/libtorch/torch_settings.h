@@ -25,7 +25,7 @@ struct TorchSettings {
   size_t bucket_bytes() const { return overlaps ? static_cast<size_t>(bucket_mib) << 20 : 0; }  // as TorchAllReduce has it
 };
 
-// All of it but `samples`, which is no option of the engine.
+// Lists all of it but `samples`, which is not an option of the engine.
 const OptionTable<TorchSettings>& torch_options(bool cuda);
 
 // Returns whether the plug-in `name` with these devices can run this, as far as the summary shows.

@@ -16,7 +16,7 @@ struct OrtNodeRun {
   Nanoseconds ns = 0;
 };
 
-// The nodes of the file's last run, in order of execution. Throws Error{internal} for text that is no such file.
+// The nodes of the file's last run, in order of execution. Throws Error{internal} for text that is not such a file.
 std::vector<OrtNodeRun> parse_ort_profile(const std::string& json);
 
 // Compiles the model once more, with profiling, and runs it on zeros at its largest batch. Not for a measured moment: it takes time and

@@ -20,7 +20,7 @@ struct PromptBody {
   int64_t output_limit = 0;
 };
 
-// Throws Error{input} for a sample that is no prompt (deepgap/generate.h), or none that its endpoint takes.
+// Throws Error{input} for a sample that is not a prompt (deepgap/generate.h), or not one that its endpoint takes.
 PromptBody prompt_body(const std::vector<TensorView>& sample, const std::string& model, const OpenaiSettings& settings);
 
 const char* endpoint_path(bool is_chat);

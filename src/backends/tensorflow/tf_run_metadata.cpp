@@ -76,7 +76,7 @@ std::string kind_of(const OperationTime& operation) {
   return operation.label.substr(begin, operation.label.find('(', begin) - begin);
 }
 
-// Operations that only move or keep values for others are no layer's work.
+// Operations that only move or keep values for others do no layer's work.
 bool is_bookkeeping(const std::string& kind) {
   return kind == "_Arg" || kind == "_Retval" || kind == "NoOp" || kind == "Const" || kind == "HostConst" || kind == "_SOURCE" ||
          kind == "_SINK";

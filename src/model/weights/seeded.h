@@ -1,7 +1,7 @@
 // Seeded weights that make wrong results visible (methodology.md). The generator is Philox4x32-10 (Salmon et al., SC'11), keyed by seed
 // and by the tensor's name, so that a tensor's values depend on nothing else; the same bits on every machine.
 // Convolutions and linear layers: He normal (fan in); the last BatchNorm gain of each residual branch 0.1; BatchNorm statistics from a
-// seeded smooth batch run through the plain evaluator; the classifier's output centred over that batch.
+// seeded smooth batch run through the reference interpreter; the classifier's output centred over that batch.
 #pragma once
 
 #include <deepgap/graph.h>

@@ -77,7 +77,7 @@ Logged reference_log(const std::filesystem::path& folder) {
   return logged;
 }
 
-// When each query was due, as LoadGen's trace has it; by query number. Line by line: as a whole the file is no valid JSON.
+// When each query was due, as LoadGen's trace has it; by query number. Line by line: as a whole the file is not valid JSON.
 std::map<uint64_t, int64_t> traced_arrivals(const std::filesystem::path& folder) {
   std::map<uint64_t, int64_t> arrivals;
   std::ifstream file(folder / "mlperf_log_trace.json");

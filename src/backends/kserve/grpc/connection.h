@@ -27,7 +27,7 @@ std::string grpc_method(const char* name);
 // 0.1 s later at the earliest, until then calls fail with the reason. Any thread.
 class GrpcConnection {
  public:
-  // `answer_limit`: bytes of an answer. Throws Error{usage} for an address that is none of gRPC, or a ca_file that cannot be read.
+  // `answer_limit`: bytes of an answer. Throws Error{usage} for an address that gRPC cannot use, or a ca_file that cannot be read.
   GrpcConnection(const ServerAddress& address, size_t answer_limit);
 
   grpc::GenericStub& stub() { return stub_; }
@@ -50,7 +50,7 @@ class GrpcConnection {
 };
 
 grpc::ByteBuffer serialized(const google::protobuf::MessageLite& message);
-// Into memory that lies in one piece. False: it is no such message.
+// Parses into memory that lies in one piece. False: it is not such a message.
 bool parse(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// Servers that are none, or not the right ones, and what is not sent to them: over gRPC.
+// Things that are not servers, or not the right ones, and what is not sent to them: over gRPC.
 #include "backends/http/scripted_server.h"
 #include "backends/kserve/grpc/by_grpc.h"
 #include "base/temporary_folder.h"

@@ -52,7 +52,7 @@ Ints reaching_ends(const TfWindow& w) {
   return ends;
 }
 
-// The largest number that is no infinity would show where only padding is seen; of integers it is their least.
+// The largest finite number would show where only padding is seen; of integers it is their least.
 double least_of(DataType type) {
   switch (type) {
     case DataType::i8:

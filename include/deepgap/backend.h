@@ -33,7 +33,7 @@ struct Support {
   std::string reason;  // empty when ok
 };
 
-// Throws Error{refused} with the reason where it is none.
+// Throws Error{refused} with the reason if `ok` is false.
 inline void require(const Support& support) {
   if (!support.ok) throw Error(ErrorKind::refused, support.reason);
 }

@@ -86,7 +86,7 @@ const CublasLt& cublas_lt();
 // Opens `library`; if empty, the one that engines and toolkits have, or that DEEPGAP_CUBLASLT names.
 CublasLt open_cublas_lt(const std::string& library);
 
-// Throws for a result that is no success: Error{out_of_memory}, Error{device_lost} where the device is, else Error{internal}; `doing`
+// Throws for a result other than success: Error{out_of_memory}, Error{device_lost} where the device is, else Error{internal}; `doing`
 // completes "... while DOING".
 void check_lt(LtResult result, const std::string& doing);
 

@@ -26,11 +26,11 @@ inline constexpr DnnResult dnn_bad_parameter = 2000, dnn_not_supported = 3000, d
 inline constexpr int dnn_f32 = 0, dnn_f16 = 2, dnn_bf16 = 9;
 // cudnnTensorFormat_t; cudnnConvolutionMode_t: as networks mean a convolution
 inline constexpr int dnn_channels_last = 1, dnn_cross_correlation = 1;
-// cudnnMathType_t: float32 as TF32 where tensor cores are quicker; 16 bits by tensor cores; float32 as it is.
+// cudnnMathType_t: float32 as TF32 where tensor cores are faster; 16 bits by tensor cores; float32 as it is.
 inline constexpr int dnn_default_math = 0, dnn_tensor_cores = 1, dnn_true_f32 = 3;
 // cudnnActivationMode_t, cudnnNanPropagation_t
 inline constexpr int dnn_relu = 1, dnn_identity = 5, dnn_keep_nan = 1;
-// cudnnConvolutionFwdAlgo_t: sums as they are written; those above transform pictures first.
+// cudnnConvolutionFwdAlgo_t: sums as they are written; those above transform images first.
 inline constexpr int dnn_implicit_gemm = 0, dnn_implicit_precomp_gemm = 1, dnn_gemm = 2, dnn_direct = 3, dnn_algorithms = 8;
 // cudnnDeterminism_t
 inline constexpr int dnn_deterministic = 1;
@@ -98,7 +98,7 @@ const Cudnn& cudnn();
 // Opens `library`; if empty, the one that engines and toolkits have, or that DEEPGAP_CUDNN names.
 Cudnn open_cudnn(const std::string& library);
 
-// Throws for a result that is no success: Error{out_of_memory}, Error{device_lost} where the device is, else Error{internal}; `doing`
+// Throws for a result other than success: Error{out_of_memory}, Error{device_lost} where the device is, else Error{internal}; `doing`
 // completes "... while DOING".
 void check_dnn(DnnResult result, const std::string& doing);
 

@@ -22,7 +22,7 @@ using EventHandle = struct EventTag*;
 using GraphHandle = struct GraphTag*;
 using GraphExec = struct GraphExecTag*;
 
-// A tensor's shape and tile as the copy engine reads them; filled by cuTensorMapEncodeTiled, passed to kernels by value.
+// A tensor's shape and tile as TMA reads them; filled by cuTensorMapEncodeTiled, passed to kernels by value.
 struct alignas(64) TensorMap {
   uint64_t opaque[16];
 };
@@ -128,7 +128,7 @@ struct Driver {
 // Error{refused} saying what is missing.
 const Driver& driver();
 
-// Throws for a result that is no success: Error{out_of_memory}, Error{device_lost} (the process cannot use the device any more), else
+// Throws for a result other than success: Error{out_of_memory}, Error{device_lost} (the process cannot use the device any more), else
 // Error{internal}. `doing` completes "... while DOING".
 void check(Result result, const std::string& doing);
 // "CUDA_ERROR_X: text".

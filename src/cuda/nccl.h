@@ -48,7 +48,7 @@ const Nccl& nccl();
 // Opens `library`; if empty, the one that engines and toolkits have, or that DEEPGAP_NCCL names.
 Nccl open_nccl(const std::string& library);
 
-// Throws Error{internal} for a result that is no success; `doing` completes "... while DOING".
+// Throws Error{internal} for a result other than success; `doing` completes "... while DOING".
 void check_nccl(NcclResult result, const std::string& doing);
 
 using NcclStandIn = StandIn<Nccl>;  // for tests

@@ -35,7 +35,7 @@ std::vector<DataSheet> parsed(const std::string& text) {
   return sheets;
 }
 
-// "NVIDIA A10" is no part of "NVIDIA A100-SXM4-80GB".
+// "NVIDIA A10" is not part of "NVIDIA A100-SXM4-80GB".
 bool names(const std::string& device, const std::string& match) {
   const size_t at = device.find(match);
   if (at == std::string::npos) return false;

@@ -138,7 +138,7 @@ struct Api {
 // /usr/local/cuda, the dynamic linker's paths. Throws Error{refused} saying where it was looked for.
 const Api& api();
 
-// Throws Error{refused} for a result that is no success; `doing` completes "CUPTI says X while DOING".
+// Throws Error{refused} for a result other than success; `doing` completes "CUPTI says X while DOING".
 void check(const Api& api, Result result, const std::string& doing);
 
 }  // namespace deepgap::cupti

@@ -151,7 +151,7 @@ class Reader {
       return;
     }
     double number = 0;
-    // Words such as "Low" or a cache's configuration are no counts.
+    // Words such as "Low" or a cache's configuration are not counts.
     if (!ncu_value(value, unit, number)) {
       if (metric.find("__") != std::string::npos && metric.find('.') != std::string::npos)
         fail(path_, line.line, fmt::format("{} is '{}', which is not a number", metric, value));

@@ -30,11 +30,11 @@ struct NcuFile {
   std::vector<std::string> notes;       // hints that a reader should know
 };
 
-// Throws Error{input} "PATH:LINE: cause" for what is no such table, or a value that is no number.
+// Throws Error{input} "PATH:LINE: cause" for what is not such a table, or a value that is not a number.
 NcuFile read_ncu_csv(const std::string& text, const std::string& path);
 
 // A value and its unit as ncu writes them in bytes, seconds, hertz, fractions or counts: ("1,234.5", "Kbyte") is 1234500. nullopt-like:
-// false where it is no number.
+// false where it is not a number.
 bool ncu_value(const std::string& value, const std::string& unit, double& result);
 
 // The quantities of a training study, of one kernel or a sum (the fourth study's names): what they need and what was not counted is named.

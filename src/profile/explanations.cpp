@@ -204,7 +204,7 @@ void add_caches(const WorkTable& table, std::vector<Explanation>& all) {
 }
 
 // Tensor cores multiply whole tiles: what hangs over a layer's edges is multiplied, too. Of layers that tensor cores compute, more than
-// their multiply-adds; what is less, as an addition that is no product, is none of it.
+// their multiply-adds; what is less, as an addition that is not a product, is none of it.
 void add_tile_overhang(const LayerProfile& profile, const WorkTable& table, std::vector<Explanation>& all) {
   double counted = 0, beyond = 0, most = 0;
   size_t worst = 0;

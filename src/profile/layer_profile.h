@@ -31,7 +31,7 @@ struct LayerProfile {
   int64_t batch = 1;   // samples of a run
   int rounds = 0;
   std::vector<ProfiledLayer> layers;
-  // Time of a run without instrumentation. All times are means over the quicker half of the rounds: unlike medians they add up, and unlike
+  // Time of a run without instrumentation. All times are means over the faster half of the rounds: unlike medians they add up, and unlike
   // means over all rounds a disturbance does not change them.
   Nanoseconds whole_ns = 0;
   Nanoseconds whole_after_ns = 0;  // the same again, once the device is not watched any more; 0: it was not watched

@@ -26,7 +26,7 @@ std::vector<int> cpus_near(const DeviceId& device, const Facts& environment, con
   const std::string folder = "/sys/bus/pci/devices/" + *address;
   const auto node = root.integer(folder + "/numa_node");
   const auto cpus = parse_cpu_list(root.text(folder + "/local_cpulist"));
-  // Without a node the list is that of all CPUs: the firmware did not say, which is no topology.
+  // Without a node the list is that of all CPUs: the firmware did not say, which is not a topology.
   if (!node || *node < 0 || !cpus || cpus->empty()) {
     refuse(fmt::format("which CPUs feed {} is not known: {} names no NUMA node", name, folder));
   }

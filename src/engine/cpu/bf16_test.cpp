@@ -1,4 +1,4 @@
-// Networks computed in BF16 against the plain evaluator: about eight bits of each number are kept.
+// Networks computed in BF16 against the reference interpreter: about eight bits of each number are kept.
 #include "engine/cpu/isa.h"
 #include "engine/cpu/network.h"
 #include "engine/test_graphs.h"

@@ -16,7 +16,7 @@
 
 namespace deepgap {
 
-// Source and result have their channels innermost. A product of matrices is a convolution of 1x1 over a picture of its rows.
+// Source and result have their channels innermost. A product of matrices is a convolution of 1x1 over an image of its rows.
 struct IntegerLayer {
   int64_t samples = 1, groups = 1;
   int64_t depth = 0, outputs = 0;                                                                               // channels of one group
@@ -57,13 +57,13 @@ class IntegerDense {
 
   IntegerLayer layer_;
   int threads_;
-  bool by_pixel_;                        // 1x1 without padding: a slab holds pixels; else rows of the picture
+  bool by_pixel_;                        // 1x1 without padding: a slab holds pixels; else rows of the image
   int64_t runs_ = 1, run_ = 0;           // runs of inputs in a sum, and their length
   std::vector<int64_t> run_offsets_;     // in bytes
   int64_t pairs_ = 0;                    // pairs of inputs in a run
   int64_t block_ = 1;                    // runs whose weights are in the first-level cache together
   int64_t slab_width_ = 0;               // pixels
-  int64_t stretch_ = 1, stretches_ = 1;  // pixels or rows of output in a piece, and how many of those a picture has
+  int64_t stretch_ = 1, stretches_ = 1;  // pixels or rows of output in a piece, and how many of those an image has
   int64_t panels_ = 1, panels_in_piece_ = 1, panel_groups_ = 1;
   size_t sums_offset_ = 0;
   size_t scratch_bytes_ = 0;  // bytes per thread

@@ -86,7 +86,7 @@ DEEPGAP_MAP void map_products(const __m256i* m, __m256i* to) {
   }
 }
 
-// `rows[y]`, `inside`: the places of a tile's inputs in the picture, and whether they are in it. to[position * step + channel].
+// `rows[y]`, `inside`: the places of a tile's inputs in the image, and whether they are in it. to[position * step + channel].
 template <int tile>
 [[gnu::target("avx2")]] void map_tile_inputs(const std::byte* const (*places)[most_side], DataType type, int32_t zero, int64_t depth,
                                              int64_t step, int16_t* to) {

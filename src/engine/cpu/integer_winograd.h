@@ -6,7 +6,7 @@
 // integers that fit into 16 bits for inputs of 8 (25,500 at most, and 6,272), products are summed modulo 2^32, and what the map back has
 // to be divided by is 4, or 576 = 64 * 9. Modulo 2^32 a multiplication by 954437177 divides by 9, and a shift does the rest, provided the
 // true sum has 6 bits less than 32 (sums_fit). Sums in between may overflow as they like.
-// Cost: weights are four times as large as the kernel's, so that small pictures of many channels are left to the other ways (choose).
+// Cost: weights are four times as large as the kernel's, so that small images of many channels are left to the other ways (choose).
 #pragma once
 
 #include "engine/cpu/integer_dense.h"

@@ -171,7 +171,7 @@ bool lower_integer_convolution(Lowering& lowering, const Operation& operation) {
   layer.depth = weights[1];
   layer.outputs = weights[0] / layer.groups;
   for (size_t i = 0; i < spatial; ++i) {
-    const size_t axis = 2 - spatial + i;  // one dimension is a picture of one row
+    const size_t axis = 2 - spatial + i;  // one dimension is an image of one row
     layer.source[axis] = source[i + 2];
     layer.target[axis] = target[i + 2];
     layer.kernel[axis] = windows.kernel[i];

@@ -17,7 +17,7 @@
 
 namespace deepgap {
 
-// In what the heavy operators compute numbers that are no integers, and keep what lies between them. Inputs and outputs of the Graph are
+// In what the heavy operators compute numbers that are not integers, and keep what lies between them. Inputs and outputs of the Graph are
 // float32 all the same, and so is what only softmax and the evaluator read.
 enum class ComputeType { f32, bf16 };
 
@@ -55,7 +55,7 @@ class Lowering {
   StepArgument read_constant(int index, ValueId id, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
   // Reads a constant as one of our kernels wants it, made once for all plans by `make`, which `layout` names.
   BufferId read_packed(ValueId id, const std::string& layout, const std::function<Tensor()>& make);
-  // Reads numbers that are no value of the Graph.
+  // Reads numbers that are not a value of the Graph.
   StepArgument read_numbers(int index, const std::vector<float>& numbers);
   StepArgument read_integer(int index, int32_t number);
 

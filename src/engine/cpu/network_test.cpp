@@ -1,4 +1,4 @@
-// Compiled networks against the plain evaluator, which computes the same Graph in another way.
+// Compiled networks against the reference interpreter, which computes the same Graph in another way.
 #include "engine/cpu/network.h"
 
 #include "engine/cpu/operators.h"

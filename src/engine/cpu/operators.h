@@ -1,5 +1,5 @@
 // From one operation to steps: a function per operator in lower_*.cpp, found by the ONNX name. Each returns false where oneDNN does not
-// do what the node asks (then nothing was added) and the operation runs through the plain evaluator.
+// do what the node asks (then nothing was added) and the operation runs through the reference interpreter.
 #pragma once
 
 #include "engine/cpu/lowering.h"

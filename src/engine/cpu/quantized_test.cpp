@@ -307,7 +307,7 @@ TEST(Quantized, ResidualBlockOfOthersStyle) {
                 3);
 }
 
-// oneDNN 3.2 loses the zero point of more than 16 channels that come in plain order, at pictures of 64 pixels and others.
+// oneDNN 3.2 loses the zero point of more than 16 channels that come in plain order, at images of 64 pixels and others.
 TEST(Quantized, ManyChannelsKeepTheirZeroPoint) {
   for (const int64_t channels : {19, 38, 64}) {
     QuantizedBuilder b(5);

@@ -1,4 +1,4 @@
-// Whole networks of the zoo, on small pictures, against the plain evaluator.
+// Whole networks of the zoo, on small images, against the reference interpreter.
 #include "model/zoo/zoo.h"
 #include "engine/cpu/network.h"
 #include "engine/test_graphs.h"

@@ -66,7 +66,7 @@ ChainPlan::Source source_of(const Convolution& p) {
   return source;
 }
 
-// `rows_of_box` of the picture for a tile; plain: 64 pixels.
+// `rows_of_box` of the image for a tile; plain: 64 pixels.
 void set_box(ChainPlan::Source& source, const ChainPlan& plan, const Convolution& p, int64_t box_rows, int64_t reach) {
   const auto elements = static_cast<uint32_t>(source.step_bytes / bytes_of(p.source));
   const int64_t pixels = plan.plain ? rows : box_rows * plan.padded_w;
@@ -90,7 +90,7 @@ bool set_tiles(ChainPlan& plan, const Convolution& p) {
   }
   const int64_t reach_h = (p.kernel_h - 1) * p.dilation_h, reach_w = (p.kernel_w - 1) * p.dilation_w, padded = p.out_w + reach_w;
   const int64_t most = std::min(rows / padded, p.out_h);
-  // The copy engine pads with zeros alone.
+  // TMA pads with zeros alone.
   if (p.stride_h != 1 || p.stride_w != 1 || most < 1 || (p.source_zero != 0 && reads_outside(p))) return false;
   plan.padded_w = static_cast<int>(padded);
   plan.region_rows = static_cast<int>(divide_up(p.out_h, divide_up(p.out_h, most)));  // as even as possible

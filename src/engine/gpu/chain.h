@@ -72,7 +72,7 @@ ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& c
 // The plan for a chain under a tile: where things lie in shared memory, in bytes.
 struct ChainPlan {
   ChainTile tile;
-  bool plain = true;  // a tile is 64 pixels in a row; else rows of a padded picture
+  bool plain = true;  // a tile is 64 pixels in a row; else rows of a padded image
   int padded_w = 0, region_rows = 0, row_regions = 0;
   int64_t tiles = 0;
   struct Source {  // sources of the first link and of the branch

@@ -57,7 +57,7 @@ TEST(Chain, IsForHopperAlone) {
   EXPECT_TRUE(chain_variants(chain, {89, 58, 99 << 10}).empty());
 }
 
-// Weights that do not fit shared memory, a residual where none can be, a picture wider than a tile.
+// Weights that do not fit shared memory, a residual where none can be, an image wider than a tile.
 TEST(Chain, IsNotOfWhatDoesNotFit) {
   const Chain large{.links = {{layer(ComputeType::i8, 14, 256, 1024, 1, true)}, {layer(ComputeType::i8, 14, 1024, 256, 1, false)}},
                     .branch = {}};

@@ -45,7 +45,7 @@ std::string epilogue_key(const Epilogue& epilogue) {
 }
 
 using Family = std::vector<ConvolutionVariant> (*)(const Convolution& problem, const Chip& chip);
-// The likeliest to be quickest first.
+// The likeliest to be fastest first.
 constexpr std::array<Family, 3> families{stem_variants, wgmma_variants, mma_variants};
 
 }  // namespace

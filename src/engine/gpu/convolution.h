@@ -63,7 +63,7 @@ struct Epilogue {
   bool has_residual() const;
 };
 
-// The largest of windows of 3x3 results, two apart, where they lie within the picture.
+// The largest of windows of 3x3 results, two apart, where they lie within the image.
 struct MaxPool {
   int64_t pad_top = 0, pad_left = 0, out_h = 1, out_w = 1;
 };

@@ -1,4 +1,4 @@
-// Convolution as its definition says: one thread for one output. Does every problem, and is what the quicker families are held against.
+// Convolution as its definition says: one thread for one output. Does every problem, and is what the faster families are held against.
 #include "base/rounding.h"
 #include "engine/gpu/kernel_text.h"
 

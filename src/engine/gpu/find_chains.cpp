@@ -20,7 +20,7 @@ ChainFinder::ChainFinder(const GpuPlan& plan, const Chip& chip)
   }
 }
 
-// The longest run that begins with each step; what is shorter but may be quicker begins with the next one.
+// The longest run that begins with each step; what is shorter but may be faster begins with the next one.
 std::vector<FoundChain> ChainFinder::candidates() const {
   std::vector<FoundChain> all;
   for (size_t i = 0; i < plan_.steps.size(); ++i) {

@@ -1,4 +1,4 @@
-// Attention on Hopper: each warpgroup ("team") has 64 queries of a head. The copy engine brings the head's keys and values, a tile of keys
+// Attention on Hopper: each warpgroup ("team") has 64 queries of a head. TMA brings the head's keys and values, a tile of keys
 // at a time; a team multiplies its queries with a tile (wgmma), keeps a softmax that is corrected as larger scores come, and multiplies the
 // weights, out of its registers, with the tile's values while the next tile's scores are begun. Where a block has room for two heads it
 // takes one after the other, and the next one is brought meanwhile.
@@ -50,7 +50,7 @@ Tiles tiles_of(const Attention& a, const Chip& chip) {
   return tiles;
 }
 
-// The copy engine wants each step to be a multiple of the one before it, and of 16 bytes.
+// TMA wants each step to be a multiple of the one before it, and of 16 bytes.
 bool heads_come_first(const Attention& a, const std::array<int64_t, 4>& steps, size_t row_axis) {
   return a.heads > 1 && steps[1] < steps[row_axis];
 }
@@ -81,7 +81,7 @@ TensorMapArgument map_of(const AttentionLayout& layout, int role, int64_t rows, 
   return map;
 }
 
-// The copy engine goes forward, and never stays.
+// TMA goes forward, and never stays.
 bool has_steps(int64_t step, int64_t size) { return size == 1 || step > 0; }
 
 bool fits_copy_engine(const AttentionLayout& layout) {

@@ -1,4 +1,4 @@
-// Device functions that sm_90a alone has, as text: barriers in shared memory, the copy engine, products of a warpgroup (wgmma).
+// Device functions that sm_90a alone has, as text: barriers in shared memory, TMA, products of a warpgroup (wgmma).
 #pragma once
 
 #include "engine/gpu/convolution.h"

@@ -29,7 +29,7 @@ bool is_written_once(const Network& network, size_t output) {
   });
 }
 
-// Beyond it the copy engine is quicker than kernels that write over the bus.
+// Beyond it TMA is faster than kernels that write over the bus.
 constexpr size_t most_on_host = 64 * 1024;
 
 }  // namespace

@@ -90,7 +90,7 @@ Plan plan_of(const Chain& chain, const InvertedTile& tile) {
   plan.weight_bytes = plan.depthwise_at + static_cast<int>(depthwise.kernel_h * depthwise.kernel_w) * tile.chunk * 4;
   plan.biases_at = plan.weight_bytes;
   plan.part_bytes = plan.biases_at + 2 * tile.chunk * 4;
-  // The result is gathered where wide picture and source were.
+  // The result is gathered where wide image and source were.
   plan.source_at = round_up(plan.region, 16) * plan.chunk_stride;
   plan.convolved_at = std::max(plan.source_at + (parts.expand != nullptr ? round_up(plan.region, 16) * plan.source_stride : 0),
                                plan.pixels * plan.out_stride);
@@ -123,7 +123,7 @@ int64_t tiles_of(const Convolution& project, const InvertedTile& tile) {
   return project.batch * divide_up(project.out_h, tile.h) * divide_up(project.out_w, tile.w);
 }
 
-// Instructions that a picture takes, roughly: what hangs over, the region's border and idle threads count.
+// Instructions that an image takes, roughly: what hangs over, the region's border and idle threads count.
 double cost_of(const Chain& chain, const InvertedTile& tile) {
   const Parts parts(chain);
   const Plan plan = plan_of(chain, tile);
@@ -229,7 +229,7 @@ std::vector<std::byte> pack(const Chain& chain, const ChainVariant& variant, std
   return packed;
 }
 
-// Not much of the last tiles is beyond the picture, and the threads have something to do.
+// Not much of the last tiles is beyond the image, and the threads have something to do.
 bool suits(const Chain& chain, const InvertedTile& tile) {
   const Parts parts(chain);
   const Convolution& project = *parts.project;

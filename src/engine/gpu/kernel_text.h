@@ -73,7 +73,7 @@ class WeightReader {
 bool can_overlap(const Chip& chip);
 // Returns the number of products that one sum has.
 int64_t products_per_sum(const Convolution& problem);
-// Returns whether any output reads beyond the picture.
+// Returns whether any output reads beyond the image.
 bool reads_outside(const Convolution& problem);
 
 }  // namespace deepgap::gpu

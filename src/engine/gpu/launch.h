@@ -30,7 +30,7 @@ struct Chip {
 struct BufferArgument {
   int role = 0;
 };
-// A tile description of a buffer for the copy engine (cuTensorMapEncodeTiled's arguments), passed by value as `const __grid_constant__
+// A tile description of a buffer for TMA (cuTensorMapEncodeTiled's arguments), passed by value as `const __grid_constant__
 // Map`. sizes, strides: innermost first; strides in bytes, of dimension 1 and on.
 struct TensorMapArgument {
   int role = 0;

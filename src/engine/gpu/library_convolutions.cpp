@@ -13,7 +13,7 @@
 namespace deepgap::gpu {
 namespace {
 
-// Algorithms that unroll pictures first want more; ours need none.
+// Algorithms that unroll images first want more; ours need none.
 constexpr size_t most_workspace = size_t{64} << 20;
 
 int dnn_type(Element element) {

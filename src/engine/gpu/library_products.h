@@ -10,7 +10,7 @@
 
 namespace deepgap::gpu {
 
-// The problem as the library computes it; nullopt where it is no product, or of numbers that the library does not have.
+// The problem as the library computes it; nullopt where it is not a product, or of numbers that the library does not have.
 struct LibraryProduct {
   cuda::LtProblem problem;
   bool is_whole = false;  // nothing is left to do after it; else it makes sums, float32 or int32

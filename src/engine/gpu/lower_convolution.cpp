@@ -192,7 +192,7 @@ Tensor transposed(const Tensor& tensor) {
 
 namespace {
 
-// Pictures of few channels need not be as wide as a vector where a kernel of their own reads them.
+// Images of few channels need not be as wide as a vector where a kernel of their own reads them.
 Form source_form(const Lowering& lowering, Convolution problem, const Shape& in) {
   constexpr int64_t few = 4;
   Form form = channels_last_form(problem.source, in);
@@ -205,7 +205,7 @@ Form source_form(const Lowering& lowering, Convolution problem, const Shape& in)
 
 constexpr int64_t patch_pitch = 4;  // numbers per pixel
 
-// Windows that lie side by side over a picture of few channels, as the first layer of a transformer has them.
+// Windows that lie side by side over an image of few channels, as the first layer of a transformer has them.
 bool is_patches(const Convolution& p) {
   const auto side_by_side = [](int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, int64_t in, int64_t out) {
     return kernel == stride && pad == 0 && dilation == 1 && in == out * kernel;
@@ -215,7 +215,7 @@ bool is_patches(const Convolution& p) {
          side_by_side(p.kernel_w, p.stride_w, p.pad_left, p.dilation_w, p.in_w, p.out_w);
 }
 
-// A row of a window is one pixel of many channels, a row of windows a picture: a convolution that every family does well.
+// A row of a window is one pixel of many channels, a row of windows an image: a convolution that every family does well.
 void take_patches(Dense& dense) {
   Convolution& p = dense.problem;
   const Tensor before = dense.weights;  // [out, channels, rows, columns]

@@ -1,4 +1,4 @@
-// GridSample of pictures and volumes: a thread for each element of the result, which interpolates where the grid says.
+// GridSample of images and volumes: a thread for each element of the result, which interpolates where the grid says.
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_file.h"
 #include "engine/gpu/operators.h"

@@ -37,7 +37,7 @@ std::vector<int32_t> integers_of(const Tensor& tensor) {
   return values;
 }
 
-// Weights less their zero points, [out, ...], as int8; nullopt where they are no constants or do not fit. `zero`: the input of one zero
+// Weights less their zero points, [out, ...], as int8; nullopt where they are not constants or do not fit. `zero`: the input of one zero
 // point, or one for each output.
 std::optional<Tensor> centered_weights(const Lowering& lowering, const Node& node, size_t zero, bool outputs_last) {
   const Tensor* weights = lowering.constant(node.inputs[1]);
@@ -116,7 +116,7 @@ Operand table(Lowering& lowering, const std::vector<int32_t>& numbers, const Sha
   return {lowering.constant_bytes({bytes, bytes + numbers.size() * sizeof(int32_t)}), form, shape, strides_of(shape, form)};
 }
 
-// The sums of weights that lie within the picture, by class of places along an axis: `class_of[o]`, and the taps of each class.
+// The sums of weights that lie within the image, by class of places along an axis: `class_of[o]`, and the taps of each class.
 struct Places {
   std::vector<int32_t> class_of;
   std::vector<std::pair<int64_t, int64_t>> taps;  // first, end
@@ -152,7 +152,7 @@ std::vector<int32_t> sums_inside(const Convolution& p, const Tensor& weights, co
   return sums;
 }
 
-// result = sums - zero * (weights that met the picture).
+// result = sums - zero * (weights that met the image).
 void take_away_zero(Lowering& lowering, const Operation& operation, const Convolution& p, const Tensor& weights, const Operand& sums,
                     const Operand& result, std::optional<Operand> zero) {
   std::vector<Operand> in{sums};

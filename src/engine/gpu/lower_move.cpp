@@ -24,7 +24,7 @@ std::optional<int64_t> shift_of(const std::string& place, size_t axis) {
   return parse_int(place.substr(plus.size(), place.size() - plus.size() - 1));
 }
 
-// Elements that a thread brings at once; 1 where neighbours in the result are no neighbours in the operand.
+// Elements that a thread brings at once; 1 where neighbours in the result are not neighbours in the operand.
 int64_t lanes_of(const Operand& out, const Operand& in, const std::vector<std::string>& places) {
   if (out.shape.empty() || in.shape.empty() || is_padded(out.shape, out.form) || out.form.element != in.form.element) return 1;
   const size_t to = innermost(out.shape, out.form), from = innermost(in.shape, in.form);
@@ -184,7 +184,7 @@ bool lower_expand(Lowering& lowering, const Operation& operation) {
 
 namespace {
 
-// The pads of all axes, those before and those after; nullopt where they are no constants.
+// The pads of all axes, those before and those after; nullopt where they are not constants.
 std::optional<std::pair<std::vector<int64_t>, std::vector<int64_t>>> pads_of(const Lowering& lowering, const Node& node, size_t rank) {
   const NodeInputs inputs(lowering, node);
   if (inputs.is_open(1) || inputs.is_open(2) || inputs.is_open(3)) return std::nullopt;

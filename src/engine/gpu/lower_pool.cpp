@@ -117,7 +117,7 @@ std::string_view larger_pair(Element element) {
   }
 }
 
-// Returns whether a window's positions outside the picture may be taken as the nearest one inside, which it has anyway.
+// Returns whether a window's positions outside the image may be taken as the nearest one inside, which it has anyway.
 bool may_clamp(const WindowAxis& a) { return a.dilation == 1 && a.before < a.kernel && (a.out - 1) * a.stride - a.before < a.in; }
 
 bool takes_pairs(const Lowering& lowering, const Pool& pool, Element element) {

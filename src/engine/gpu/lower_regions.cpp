@@ -1,4 +1,4 @@
-// Operators that read a picture between its pixels: RoiAlign and DeformConv. A thread for each element of the result.
+// Operators that read an image between its pixels: RoiAlign and DeformConv. A thread for each element of the result.
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_file.h"
 #include "engine/gpu/operators.h"

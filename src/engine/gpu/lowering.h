@@ -76,7 +76,7 @@ class Lowering {
   // Notes where `id` also lies, for readers that can use it; its own copy is made all the same, and dropped if nobody reads that.
   void note_part(ValueId id, const Part& part) { parts_[id] = part; }
   const Part* part(ValueId id) const;
-  // Adds a value that is none of the Graph's, such as what lies between a product and what follows it.
+  // Adds a value that is not one of the Graph's, such as what lies between a product and what follows it.
   ValueId add_value(DataType type, const Shape& shape);
   ValueId add_constant(const Tensor& tensor);
 

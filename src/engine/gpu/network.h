@@ -80,7 +80,7 @@ class Network {
   void split_off_preparations(Program& program) const;
   void choose_kernels(Tuner& tuner);
   using Chosen = std::vector<std::optional<ConvolutionVariant>>;  // by step
-  // Makes one step of each chain that is known to be quicker so.
+  // Makes one step of each chain that is known to be faster so.
   void join_known_chains(Program& program, Tuner& tuner, Packed& packed) const;
   static const Tuner::MeasuredChain* measured(Tuner& tuner, const FoundChain& found, const Chosen& chosen);
   // Joins the other chains, too, by what the tuner measures; gives the remaining steps the kernels that were chosen for them.

@@ -41,7 +41,7 @@ void Network::join_known_chains(Program& program, Tuner& tuner, Packed& packed) 
   joining.apply(program.plan.steps);
 }
 
-// Nothing where it is known without, or its parts are quicker.
+// Nothing where it is known without, or its parts are faster.
 const Tuner::MeasuredChain* Network::measured(Tuner& tuner, const FoundChain& found, const Chosen& chosen) {
   if (tuner.known(found.chain).is_known) return nullptr;
   std::vector<ConvolutionVariant> parts;

@@ -28,7 +28,7 @@ struct PooledStemPlan {
   int row_batch = 7;                              // rows of the kernel whose pixels a thread holds at once
   int shift = 0;                                  // pixels before the kernel's first one with which a run begins, so that it is aligned
   int piece = 1;                                  // pixels that one copy brings
-  int origin = 0;                                 // pixels of the padding that lie before the picture
+  int origin = 0;                                 // pixels of the padding that lie before the image
   int row_bytes = 0, source_rows = 0;
   size_t source_bytes = 0, weight_bytes = 0, shared_bytes = 0;
 

@@ -1,5 +1,5 @@
 // The first convolution of a network, over few channels: 7x7 or 3x3 with stride 2 over 3. Its rows of k would be mostly padding as implicit
-// GEMM by channels. Here the rows of the picture that a tile needs lie in shared memory with four channels a pixel; what a row of the
+// GEMM by channels. Here the rows of the image that a tile needs lie in shared memory with four channels a pixel; what a row of the
 // kernel covers is one run of bytes there (padded to 32), so threads read wgmma's first operand with plain loads at a stride.
 #include "engine/gpu/stem.h"
 
@@ -23,7 +23,7 @@ struct StemPlan {
   int columns = 64;
   int pixel_bytes = 4, run_steps = 1, steps = 7;  // run_steps: of 32 bytes, for one row of the kernel
   int piece = 1;                                  // pixels that one copy brings
-  int origin = 0;                                 // pixels of the padding that lie before the picture
+  int origin = 0;                                 // pixels of the padding that lie before the image
   int row_bytes = 0, source_rows = 0;
   size_t source_bytes = 0, weight_bytes = 0, shared_bytes = 0;
 };

@@ -16,7 +16,7 @@
 namespace deepgap::gpu {
 namespace {
 
-// The number is raised where a change of the kernels changes which of them is the quickest.
+// The number is raised where a change of the kernels changes which of them is the fastest.
 constexpr const char* first_line = "deepgap's quickest kernels, version 1";
 
 // At a ratio of four one network in four was slower than by the rule, by 7 % (lab-notes/h100-native.md, "Nearest batch").

@@ -19,7 +19,7 @@ std::string tuned_file_name(std::string_view device);  // letters, digits and da
 
 // Winners by Convolution::key: a text file whose first line says what it is, then lines "key<TAB>variant<TAB>nanoseconds". It is replaced
 // whole, and what other processes added meanwhile is kept; a file that cannot be read, or is of another version, is as none, and so is a
-// line that is no winner.
+// line that is not an entry.
 class TunedFile {
  public:
   // An empty path remembers nothing. `shipped`: the text of such a file, of which what was found here takes nothing away.

@@ -15,7 +15,7 @@ namespace deepgap::gpu {
 namespace {
 
 constexpr size_t quick_candidates = 8;
-constexpr int rounds = 3;                  // the quickest of them counts: what disturbs a kernel makes it slower
+constexpr int rounds = 3;                  // the fastest of them counts: what disturbs a kernel makes it slower
 constexpr long long round_ns = 1'000'000;  // time that one round should take
 constexpr int most_launches = 50;
 
@@ -122,7 +122,7 @@ void put_first(std::vector<ConvolutionVariant>& variants, const std::string* nam
   if (const auto found = place_of(variants, name); found != variants.end()) std::rotate(variants.begin(), found, found + 1);
 }
 
-// FP16 and BF16 are the same work by the same kernels: what is quickest in one is a better guess in the other than the rule's.
+// FP16 and BF16 are the same work by the same kernels: what is fastest in one is a better guess in the other than the rule's.
 Convolution in_other_16_bits(Convolution problem) {
   const auto change = [](auto& type) {
     using Type = std::remove_reference_t<decltype(type)>;
@@ -141,7 +141,7 @@ std::vector<ConvolutionVariant> Tuner::of_libraries(const Convolution& problem) 
   return libraries_ == nullptr || problem.pool ? std::vector<ConvolutionVariant>{} : libraries_->variants(problem, chip_);
 }
 
-// Libraries are opened only where one of them won. Another version of it is measured against the quickest of our own.
+// Libraries are opened only where one of them won. Another version of it is measured against the fastest of our own.
 std::vector<ConvolutionVariant> Tuner::known_winners(const Convolution& problem, const std::vector<ConvolutionVariant>& own) const {
   const auto of_own = found_by_name(own, known_.find(problem.key()));
   std::vector<ConvolutionVariant> winners;
@@ -215,7 +215,7 @@ ConvolutionVariant Tuner::named(const Convolution& problem, const Chosen& chosen
 
 namespace {
 
-// A chain's winner where its parts are quicker one by one.
+// A chain's winner where its parts are faster one by one.
 constexpr std::string_view by_parts = "parts";
 
 Chain in_other_16_bits(const Chain& chain) {

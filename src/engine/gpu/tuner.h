@@ -30,7 +30,7 @@ class Tuner {
   // Chooses one variant for each problem, in order. Measuring takes the device for some milliseconds a variant.
   std::vector<ConvolutionVariant> choose(const std::vector<Convolution>& problems);
 
-  // A chain's kernel, and by how much it is quicker than the convolutions one by one.
+  // A chain's kernel, and by how much it is faster than the convolutions one by one.
   struct MeasuredChain {
     ChainVariant variant;
     long long ns = 0, saved_ns = 0;

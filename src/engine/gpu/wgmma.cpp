@@ -20,7 +20,7 @@ bool is_matrix(const Convolution& problem) {
          problem.out_h == problem.in_h && problem.out_w == problem.in_w;
 }
 
-// The last place that a convolution's first tap reads, from the picture's end.
+// The last place that a convolution's first tap reads, from the image's end.
 int64_t upper_corner(int64_t out, int64_t stride, int64_t pad, int64_t in) { return (out - 1) * stride - pad - in + 1; }
 
 // Returns whether TMA's form for convolutions can describe the problem.
@@ -35,7 +35,7 @@ bool fits_copy_engine(const Convolution& problem) {
 
 bool is_done_by_family(const Convolution& problem, const Chip& chip) {
   if (chip.architecture != 90 || problem.groups != 1 || problem.compute == ComputeType::f32) return false;
-  if (problem.source_zero != 0 && reads_outside(problem)) return false;  // the copy engine pads with zeros alone
+  if (problem.source_zero != 0 && reads_outside(problem)) return false;  // TMA pads with zeros alone
   const int64_t rows = problem.batch * problem.out_h * problem.out_w;
   if (rows < 1 || rows > INT32_MAX / 2 || problem.out_channels < 1) return false;
   if (problem.in_pitch * static_cast<int64_t>(byte_size(problem.source)) % 16 != 0) return false;

@@ -1,4 +1,4 @@
-// The family of kernels for sm_90a: one producer thread feeds a ring of stages through the copy engine, warpgroups ("teams") multiply from
+// The family of kernels for sm_90a: one producer thread feeds a ring of stages through TMA, warpgroups ("teams") multiply from
 // it (wgmma) and end the sums in registers, each block going through many tiles. The teams of a block share its tiles or take turns, each
 // with tiles of its own (TeamTile).
 //

@@ -109,7 +109,7 @@ TEST(Wgmma, OffersNoTileThatSpills) {
 TEST(Wgmma, LeavesWhatItCannotDo) {
   Convolution problem = test_convolution(ComputeType::i8, {});
   EXPECT_FALSE(wgmma_variants(problem, h100).empty());
-  problem.source_zero = 3;  // the copy engine pads with 0
+  problem.source_zero = 3;  // TMA pads with 0
   EXPECT_TRUE(wgmma_variants(problem, h100).empty());
   EXPECT_TRUE(wgmma_variants(test_convolution(ComputeType::f16, {.groups = 2}), h100).empty());
   EXPECT_TRUE(wgmma_variants(test_convolution(ComputeType::f32, {}), h100).empty());

@@ -16,7 +16,7 @@ namespace {
 bool is_done_by_family(const Convolution& problem, const Chip& chip) {
   if (chip.architecture != 90 || problem.groups != 1 || problem.compute == ComputeType::f32 || problem.batch < 1) return false;
   if (problem.stride_h != 1 || problem.stride_w != 1 || problem.kernel_h * problem.kernel_w < 2) return false;
-  if (problem.source_zero != 0 && reads_outside(problem)) return false;  // the copy engine pads with zeros alone
+  if (problem.source_zero != 0 && reads_outside(problem)) return false;  // TMA pads with zeros alone
   return problem.batch * problem.out_h * problem.out_w < INT32_MAX / 2 &&
          problem.in_pitch * static_cast<int64_t>(byte_size(problem.source)) >= 32;
 }

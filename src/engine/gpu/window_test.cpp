@@ -30,7 +30,7 @@ TEST(Window, CompilesInEveryPrecisionWithoutSpills) {
 
 TEST(Window, LeavesWhatItCannotDo) {
   Convolution problem = test_convolution(ComputeType::i8, {});
-  problem.source_zero = 3;  // the copy engine pads with 0
+  problem.source_zero = 3;  // TMA pads with 0
   EXPECT_TRUE(window_variants(problem, h100).empty());
   EXPECT_TRUE(window_variants(test_convolution(ComputeType::f16, {.stride = 2}), h100).empty());
   EXPECT_TRUE(window_variants(test_convolution(ComputeType::f16, {.kernel = 1}), h100).empty());

@@ -18,7 +18,7 @@ ValueId add_value(Graph& graph, const std::string& stem, DataType type, const st
 ValueId add_constant(Graph& graph, const std::string& stem, Tensor tensor);
 // Keeps the nodes whose flag is not set.
 void erase_nodes(Graph& graph, const std::vector<bool>& erase);
-// Returns a constant as doubles; empty when the value is no constant of type float32.
+// Returns a constant as doubles; empty when the value is not a constant of type float32.
 std::vector<double> constant_values(const Graph& graph, ValueId id);
 
 }  // namespace deepgap

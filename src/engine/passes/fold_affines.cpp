@@ -17,7 +17,7 @@ struct Affine {
   std::vector<double> scale, shift;  // per channel
 };
 
-// Empty when the node is no inference-time BatchNormalization with constant statistics.
+// Empty when the node is not an inference-time BatchNormalization with constant statistics.
 Affine of_batch_norm(const Graph& graph, const Node& node) {
   if (!is_onnx_op(node, "BatchNormalization") || node.inputs.size() < 5) return {};
   if (attribute_int(node, "training_mode", 0) != 0) return {};
@@ -36,7 +36,7 @@ Affine of_batch_norm(const Graph& graph, const Node& node) {
   return result;
 }
 
-// Empty when the node is no Add, Sub, Mul or Div of `value`, which `main` makes, with one number or one per channel.
+// Empty when the node is not an Add, Sub, Mul or Div of `value`, which `main` makes, with one number or one per channel.
 Affine of_arithmetic(const Graph& graph, const Node& main, const Node& node, ValueId value, size_t channels) {
   const bool add = is_onnx_op(node, "Add"), multiply = is_onnx_op(node, "Mul"), divide = is_onnx_op(node, "Div");
   if (!add && !multiply && !divide && !is_onnx_op(node, "Sub")) return {};

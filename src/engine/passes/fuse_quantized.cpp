@@ -93,7 +93,7 @@ struct Finder {
   void follow(QuantizedChain& chain, bool dense) const {
     const Node& main = graph.nodes[chain.nodes[0]];
     size_t residual = none, residual_at = 0;
-    bool numbers = false;  // a residual that is no integers
+    bool numbers = false;  // a residual that is not integers
     while (chain.nodes.size() < rules.longest_chain) {
       const size_t index = only_reader(chain.nodes.back());
       if (index == none) break;

@@ -226,7 +226,7 @@ TEST(JoinProjections, KeyAndValueOfAnother) {
   expect_same(before, graph, 3);
 }
 
-// One whose rows others read, too, is no part of a longer row; two remain.
+// One whose rows others read, too, is not part of a longer row; two remain.
 TEST(JoinProjections, LeavesWhatOthersRead) {
   GraphBuilder b;
   const ValueId x = b.input({-1, 5, 6});

@@ -94,7 +94,7 @@ __device__ __forceinline__ float larger(float a, float b) {
   asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
   return a;
 }
-// Rows of row_bytes (32, 64, 128) in groups of eight, permuted as the copy engine writes them: by the bits of the address itself, so that
+// Rows of row_bytes (32, 64, 128) in groups of eight, permuted as TMA writes them: by the bits of the address itself, so that
 // `address` may be that of any row.
 template <int row_bytes>
 __device__ __forceinline__ u64 rows_at(unsigned address) {

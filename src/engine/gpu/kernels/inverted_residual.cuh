@@ -1,8 +1,8 @@
 // An inverted residual as one kernel (inverted_residual.cpp): a 1x1 convolution that makes many channels ("expand"; may be missing), a
 // convolution of each channel by itself ("depthwise"), and a 1x1 convolution back to few channels ("project"), to which a residual may be
-// added. The wide pictures between them stay in shared memory.
+// added. The wide images between them stay in shared memory.
 //
-// A block makes tile_h x tile_w pixels of one picture. It goes over the wide channels in chunks. For each it multiplies the tile's
+// A block makes tile_h x tile_w pixels of one image. It goes over the wide channels in chunks. For each it multiplies the tile's
 // region of the source (with the border that the depthwise kernel reads) by the chunk's weights, convolves what comes out channel by
 // channel, and adds the products of that with the chunk's part of the last weights to sums in registers. While it computes one chunk,
 // the next one's weights are on their way. Several blocks share a multiprocessor, so that one multiplies while another convolves.
@@ -70,7 +70,7 @@ __device__ __forceinline__ void load_weights(unsigned to, const unsigned char* w
   }
 }
 
-// `count` pieces of 16 bytes of each pixel of the region, from piece `first` on; zeros outside of the picture and beyond the pixel.
+// `count` pieces of 16 bytes of each pixel of the region, from piece `first` on; zeros outside of the image and beyond the pixel.
 template <int count, int stride>
 __device__ __forceinline__ void load_region(unsigned to, const unsigned char* source, const Tile& tile, int first) {
   const int pixel_bytes = source_pitch * Number::bytes;
@@ -224,7 +224,7 @@ __device__ __forceinline__ void project_chunk(Sums& sums, unsigned base, unsigne
   }
 }
 
-// Rows of the result in shared memory, where the wide picture was: the residual comes to them, and each thread replaces its own part.
+// Rows of the result in shared memory, where the wide image was: the residual comes to them, and each thread replaces its own part.
 static const int target_pieces = project::out_pitch * Number::bytes / 16;
 
 __device__ __forceinline__ void load_residual(unsigned to, const unsigned char* residual, const Tile& tile) {

@@ -25,7 +25,7 @@ __device__ __forceinline__ int swizzled(int row, int chunk) {
 }
 
 // The pixels that a thread loads (offsets of 32 bits wrap around, so that they are added as such and take no register pairs): where the
-// first place of the kernel lies for each, and which places are inside of the picture.
+// first place of the kernel lies for each, and which places are inside of the image.
 struct Pixels {
   Offset offset[loads_a];
   unsigned inside[loads_a];  // bit y, bit 16 + x; without a border: not 0

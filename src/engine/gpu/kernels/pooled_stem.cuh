@@ -1,7 +1,7 @@
 // The first convolution of a network and the max-pool behind it, of 3x3 windows two apart (pooled_stem.cpp). What the convolution makes is
 // neither written nor read: it is four times what the pool makes.
 //
-// A tile is `tile_rows` rows of the pool's result in one picture. Shared memory holds the rows of the picture under it, twice: one tile is
+// A tile is `tile_rows` rows of the pool's result in one image. Shared memory holds the rows of the image under it, twice: one tile is
 // computed while the next one's rows come. A warpgroup ("team") computes `rows` of them, the convolution's rows from top to bottom.
 //
 // Row r of a warp's products is column 15 * warp + r - 1 of the pool, and a thread has r = 2 * (lane / 4) + half. For each it computes the
@@ -54,7 +54,7 @@ __device__ __forceinline__ void load_runs(unsigned (&words)[row_batch * run_step
   }
 }
 
-// The sums of `count` rows of the convolution: even and odd columns of each. `from`: where the picture's row under the kernel's first one
+// The sums of `count` rows of the convolution: even and odd columns of each. `from`: where the image's row under the kernel's first one
 // lies. Words of the next products are loaded while the tensor cores do those before them.
 template <int count>
 __device__ __forceinline__ void multiply(Sum (&sums)[2 * count][columns / 2], const unsigned (&from)[count], const Runs& runs, unsigned weights) {
@@ -92,7 +92,7 @@ __device__ __forceinline__ void compare_columns(Sum (&largest)[2], const Sum (&e
   largest[1] = larger(larger(even[i + 2], odd[i + 2]), odd[i]);
 }
 
-// One row of the pool's result; `at`: its number among all pictures' rows.
+// One row of the pool's result; `at`: its number among all images' rows.
 __device__ __forceinline__ void end_row(const Sum (&sums)[columns / 2], const float* table, unsigned char* target, int at, int first) {
 #pragma unroll
   for (int group = 0; group < columns / (4 * run); group++) {
@@ -113,7 +113,7 @@ __device__ __forceinline__ unsigned source_row(unsigned from, int tile, int row)
   return from + (min(max(row, 0), out_h - 1) - first_row(tile)) * (stride_h * row_bytes);
 }
 
-// The team's rows of a tile; `from`: where the tile's picture lies.
+// The team's rows of a tile; `from`: where the tile's image lies.
 __device__ __forceinline__ void compute(unsigned from, unsigned weights, const float* table, unsigned char* target, int tile) {
   const int team = threadIdx.x / 128, image = tile / row_tiles;
   const int begin = tile % row_tiles * tile_rows + team * rows, end = min(begin + rows, pool_h);

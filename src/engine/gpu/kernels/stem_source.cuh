@@ -2,7 +2,7 @@
 static const int piece_bytes = piece * pixel_bytes, row_pieces = row_bytes / piece_bytes;
 static const unsigned outside = (source_zero & 255) * 0x01010101u;
 
-// The `source_rows` rows from `top` on of picture `image`, what lies outside of it as well.
+// The `source_rows` rows from `top` on of image `image`, what lies outside of it as well.
 __device__ __forceinline__ void fetch(unsigned to, const unsigned char* source, int image, int top) {
   for (int i = threadIdx.x; i < source_rows * row_pieces; i += teams * 128) {
     const int row = i / row_pieces, x = i % row_pieces * piece - origin, y = top + row;

@@ -1,4 +1,4 @@
-// Statements of NonMaxSuppression, whose placeholders lower_region.cpp fills. A block for each class of each picture: the best box that is
+// Statements of NonMaxSuppression, whose placeholders lower_region.cpp fills. A block for each class of each image: the best box that is
 // left is kept, and those that overlap it are struck out.
 __shared__ float best_score[THREADS];
 __shared__ int best_box[THREADS];

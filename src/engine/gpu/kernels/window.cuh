@@ -1,4 +1,4 @@
-// Convolutions whose windows overlap: a region of the picture is brought once for all places of the kernel. Text before this: the preludes,
+// Convolutions whose windows overlap: a region of the image is brought once for all places of the kernel. Text before this: the preludes,
 // the epilogue, the shape, tile_epilogue.cuh, and the constants that window_text.cpp writes. After it: tile_rows.cuh, window_consumer.cuh.
 static const bool resident = weight_stages == 0;
 static const int source_at = resident ? channel_steps * taps * weight_bytes : weight_stages * weight_bytes;
@@ -42,7 +42,7 @@ __device__ __forceinline__ void produce(unsigned base, const Map& source, const 
       wait_for(source_empty(base, stage), (position / source_stages & 1) ^ 1);
       expect_bytes(full, regions * box_bytes);
       for (int i = 0; i < regions; i++) {
-        const int region = row * regions + i;  // beyond the last image the copy engine fills zeros
+        const int region = row * regions + i;  // beyond the last image TMA fills zeros
         copy_box(base + source_at + stage * source_stage_bytes + i * region_bytes, source, full, step * step_elements, -pad_left,
                  region % row_regions * region_rows - pad_top, region / row_regions);
       }

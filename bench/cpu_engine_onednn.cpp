@@ -1,5 +1,5 @@
-// How fast a version of oneDNN runs the convolutions of ResNet-50 in FP32: bias, ReLU and residual fused, layouts its own choice, no
-// reorders. Compiles with versions 2 and 3, so that docs/results/lab-notes/onednn-choice.md can compare them:
+// Measures how fast a version of oneDNN runs the convolutions of ResNet-50 in FP32: bias, ReLU and residual fused, layouts its own choice,
+// no reorders. Compiles with versions 2 and 3, so that docs/results/lab-notes/onednn-choice.md can compare them:
 //     cpu_engine_onednn [batch=16] [rounds=7]
 // prints one line: version, batch, and the median and best images/s over the rounds.
 #include <fmt/core.h>

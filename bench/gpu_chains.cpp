@@ -103,7 +103,7 @@ std::vector<Named> chains_of(gpu::ComputeType compute, int64_t batch) {
   return all;
 }
 
-// What a chain reads and writes, and its parts' kernels.
+// Holds what a chain reads and writes, and its parts' kernels.
 class Trial {
  public:
   Trial(Workshop& workshop, gpu::Kernels& kernels, const gpu::Chip& chip, const gpu::TunedFile& known, const gpu::Chain& chain)
@@ -246,7 +246,7 @@ class Trial {
   std::vector<gpu::BoundLaunch> part_launches_;
 };
 
-// Without a GPU: whether the kernels compile for an H100, and keep their variables in registers.
+// Checks, without a GPU, that the kernels compile for an H100, and keep their variables in registers.
 int compile_only(const std::vector<std::string>& precisions, int64_t batch, const std::regex& filter) {
   const gpu::Chip chip;
   int failures = 0;

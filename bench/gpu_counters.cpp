@@ -1,6 +1,6 @@
-// What CUPTI's range profiler does on this machine, call by call: `gpu_counters [DEVICE] [WAY]`. Prints the result code of every call, what
-// kernels with known counts were counted as in each combination of ranges and replays, and how long each took. A row that ends the process
-// ends only its child.
+// Shows what CUPTI's range profiler does on this machine, call by call: `gpu_counters [DEVICE] [WAY]`. Prints the result code of every
+// call, what kernels with known counts were counted as in each combination of ranges and replays, and how long each took. A row that ends
+// the process ends only its child.
 #include "cuda/driver.h"
 #include "cuda/objects.h"
 #include "kernels/chip_metrics.h"

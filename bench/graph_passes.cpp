@@ -1,5 +1,5 @@
-// How long deepgap works on a network before it is compiled: reading the ONNX file, then shapes, folding and fusion as the native engine
-// does them (engine/passes), against one read() of the file into new memory. The limit is 1 s beyond that for BERT-large.
+// Measures how long deepgap works on a network before it is compiled: reading the ONNX file, then shapes, folding and fusion as the native
+// engine does them (engine/passes), against one read() of the file into new memory. The limit is 1 s beyond that for BERT-large.
 //     graph_passes FILE.onnx [BATCH]     (deepgap models bert_large --onnx FILE.onnx)
 #include "read_once.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int rounds = 7;
 
-// What a step took in each round.
+// The times of a step in each round.
 class Step {
  public:
   explicit Step(std::string name) : name_(std::move(name)) {}

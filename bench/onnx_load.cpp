@@ -1,4 +1,4 @@
-// How long read_onnx takes on a file that is cached, as a multiple of one read() of it into newly allocated memory. The limit is 2.
+// Measures how long read_onnx takes on a cached file, as a multiple of one read() into newly allocated memory. The limit is 2.
 //     onnx_load [FILE.onnx]      without a file: ResNet-101 (178 MB), made for the purpose
 #include "read_once.h"
 

@@ -1,5 +1,5 @@
-// How far off `deepgap predict` is: each network, each GPU, or both are left out of what it is fitted to, and foretold. With Stores, also
-// how many of their Points lie in the bands made of the packed figures alone: those Points are news to it where they are not packed.
+// Measures how far off `deepgap predict` is: each network, each GPU, or both are left out of what it is fitted to, and predicted. With
+// Stores, also counts their Points in the bands made of the packed figures alone: Points that are not packed are news to it.
 //   predict_misses [STORE...]
 #include "analysis/predict/measured_rows.h"
 #include "analysis/predict/predict.h"

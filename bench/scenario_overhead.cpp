@@ -1,5 +1,5 @@
-// What the batch scenario itself costs: queries a target answers at once, inside submit(), and over the Clock as the null backend does.
-// Prints nanoseconds a query, the median over rounds, beside the limit of 1 us.
+// Measures the cost of the batch scenario itself: queries a target answers at once, inside submit(), and over the Clock as the null backend
+// does. Prints nanoseconds a query, the median over rounds, beside the limit of 1 us.
 //   scenario_overhead [QUERIES] [ROUNDS]
 #include "base/clocks.h"
 #include "base/text.h"

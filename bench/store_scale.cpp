@@ -1,5 +1,5 @@
-// How a Store grows: makes one of 100,000 Records and times what commands do with it. The export and the report of such a Store together
-// are to take under 5 s (docs/design.md), so reading it all must take well under 2 s. Prints; gates nothing.
+// Measures how a Store grows: makes one of 100,000 Records and times what commands do with it. The export and the report of such a Store
+// together are to take under 5 s (docs/design.md), so reading it all must take well under 2 s. Prints; gates nothing.
 //     store_scale [records] [file to keep]
 #include "base/temporary_folder.h"
 #include "record/example_record.h"

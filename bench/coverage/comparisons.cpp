@@ -44,7 +44,7 @@ std::vector<MeanEstimate> means_of(const Repeats& repeats) {
   return means;
 }
 
-// As it was: two means over repeats (one repeat: within it), unpaired, and what is seen within them a floor whatever it says.
+// Computes the former estimate: two means over repeats (one repeat: within it), unpaired; the scatter within them is always a floor.
 MeanEstimate mean_before(const Repeats& repeats) {
   MeanEstimate mean = estimate_over_repeats(means_of(repeats))->estimate;
   double within = 0;

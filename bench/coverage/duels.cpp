@@ -147,7 +147,7 @@ struct Duelled {
   bool stated = false, covers = false, settled = false, wrong = false;
 };
 
-// As run/duel.cpp, at most two minutes.
+// Runs a duel as run/duel.cpp does, at most two minutes.
 Duelled duel(Random& random, const MakeArena& make, double truth) {
   const Arena arena = make(random, truth);
   DuelTurns turns(2, random());

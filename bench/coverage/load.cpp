@@ -22,7 +22,7 @@ namespace {
 constexpr Nanoseconds ms = 1'000'000, second = 1'000 * ms;
 constexpr int64_t most_queries = 3000;  // a budget of 30 s at 10 ms a query
 
-// Which queries are late: each by chance, or in stretches whose lengths are of mean `stretch` (1: by chance).
+// Decides which queries are late: each by chance, or in stretches whose lengths have the mean `stretch` (1: by chance).
 class Lateness {
  public:
   Lateness(Random& random, double share, double stretch) : random_(random), share_(share), stretch_(stretch), late_(draw(share)) {}

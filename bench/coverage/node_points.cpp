@@ -29,7 +29,7 @@ struct Design {
   int first = 0;
 };
 
-// What makes a Point's speed beside its own: nodes, and what a node is to this Point more than to others.
+// The sources of a Point's speed beside its own: nodes, and what a node is to this Point more than to others.
 struct Scatter {
   double node = 0, point_on_node = 0;
 };

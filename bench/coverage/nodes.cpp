@@ -22,7 +22,7 @@ constexpr double process = 0.01;
 // So many runs on each node.
 using Runs = std::vector<int>;
 
-// What one run is off by, as a logarithm.
+// The error of one run, as a logarithm.
 using Noise = std::function<double(Random&)>;
 
 struct Fleet {

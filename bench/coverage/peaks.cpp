@@ -58,7 +58,7 @@ double late_share(const Server& server, double load, double bound) {
   return server.random ? std::exp(-bound * (1 - load)) : tail_of_wait(load, bound - 1);
 }
 
-// In service times: where 1 % of the queries are late at that load.
+// Returns, in service times, the bound that 1 % of the queries miss at that load.
 double bound_for(const Server& server, double load) {
   double low = 1, high = 10'000;
   for (int i = 0; i < 200; ++i) {

@@ -84,7 +84,7 @@ struct Covered {
   }
 };
 
-// As it was: the mean of the repeats' own percentiles.
+// Computes the former estimate: the mean of the repeats' own percentiles.
 Estimate mean_of(const std::vector<Record>& records, const std::string& metric) {
   std::vector<MeanEstimate> means;
   for (const Record& record : records) means.push_back(moments_of(record.estimates.at(metric)));

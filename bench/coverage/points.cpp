@@ -1,4 +1,4 @@
-// What a Point of several repeats says, by Records and the classes that summarise and compare them: its verdict and its interval, its
+// Checks a Point of several repeats, by Records and the classes that summarise and compare them: its verdict and its interval, its
 // percentiles beside its extremes, gates, and ratios as text. Fixed seeds.
 #include "comparisons.h"
 #include "simulated_run.h"
@@ -50,7 +50,7 @@ std::vector<Record> repeats_of(Random& random, double truth, double process, boo
 
 double half_of(const Estimate& estimate) { return std::log(*estimate.high / *estimate.low) / 2; }
 
-// As it was: any unstable repeat makes the Point so, and how wide its own interval is does not matter.
+// Applies the former rule: any unstable repeat makes the Point so, and how wide its own interval is does not matter.
 bool was_valid(const std::vector<Record>& records) {
   return std::all_of(records.begin(), records.end(), [](const Record& record) { return record.verdict == Verdict::valid; });
 }
@@ -118,7 +118,7 @@ void print_wide_intervals(int series) {
   }
 }
 
-// As it was: a difference is tested for, and the ratio seen is held against the margin.
+// Applies the former rule: a difference is tested for, and the ratio seen is held against the margin.
 bool failed_before(const ResultsComparison& found, double margin) {
   std::vector<double> p_values;
   for (const PointChange& point : found.points) p_values.push_back(point.comparison.repeats.p_value());
@@ -256,7 +256,7 @@ void print_extremes(int series) {
   }
 }
 
-// Whether the text of an interval's end lies on another side of the limit than the end, or on it.
+// Returns whether the text of an interval's end lies on another side of the limit than the end, or on it.
 bool is_hidden(const std::string& text, double end, double limit) {
   const double shown = std::strtod(text.c_str(), nullptr);
   const double places = std::pow(10, static_cast<double>(text.size() - std::min(text.find('.') + 1, text.size())));

@@ -70,7 +70,7 @@ Outcome one_run(const Recording& recording, const StoppingSettings& settings, Ra
   return {run.throughput, run.verdict};
 }
 
-// As a Point of so many repeats, each at another time; unstable where any of them is.
+// Makes a Point of so many repeats, each at another time; unstable if any of them is.
 Outcome repeats(const Recording& recording, const StoppingSettings& settings, Random& random, int count) {
   std::vector<MeanEstimate> means;
   Outcome all{{}, Verdict::valid};

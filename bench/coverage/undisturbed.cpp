@@ -1,4 +1,4 @@
-// What an engine does undisturbed, estimated from a machine where somebody else works now and then: does the choice of slices mislead?
+// Estimates an engine's undisturbed speed on a machine where somebody else works now and then: does the choice of slices mislead?
 #include "comparisons.h"
 #include "simulated_run.h"
 

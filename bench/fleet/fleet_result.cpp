@@ -1,5 +1,5 @@
-// What a fleet would have handed in, without having run: of each task one Store with a made-up Record for each of its runs, and an attempt
-// that says it is done. For gathering at sizes that nobody waits for.
+// Writes what a fleet would have handed in, without having run: for each task one Store with a made-up Record for each of its runs, and an
+// attempt that says it is done. For gathering at sizes that nobody waits for.
 //     fleet_result FOLDER NODES [TASK...]   of a fleet that was submitted and not begun; its tasks, or those named, are shared out among
 //                                           so many nodes
 #include "base/file.h"
@@ -37,7 +37,7 @@ Record made_up(const Fleet& fleet, const Job& job, const Attempt& attempt, uint6
   return record;
 }
 
-// How many Records.
+// Returns how many Records it wrote.
 size_t hand_in(const Fleet& fleet, int task, int node) {
   Attempt attempt;
   attempt.task = task;

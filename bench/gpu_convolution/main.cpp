@@ -108,7 +108,7 @@ int compile_only(const Options& options) {
   return failures == 0 && kernels > 0 ? 0 : 1;
 }
 
-// What is prepared ahead of the device, by as many threads as there are, a few problems at a time.
+// A problem prepared ahead of the device, by as many threads as there are, a few problems at a time.
 struct Ready {
   Tensor weights;
   Prepared direct;

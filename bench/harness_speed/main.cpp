@@ -1,5 +1,5 @@
-// How fast the harness itself is, beside MLPerf's LoadGen on the same machine in the same minutes: both drive a system that answers at
-// once. Prints medians over rounds in which the two take turns, their ratios, and whether the targets are met. CPUs: two.
+// Measures how fast the harness itself is, beside MLPerf's LoadGen on the same machine in the same minutes: both drive a system that
+// answers at once. Prints medians over rounds in which the two take turns, their ratios, and whether the targets are met. CPUs: two.
 //   harness_speed [server|lateness|offline|single-stream|all] [ROUNDS] [SECONDS of the sustained server load]
 #include "sides.h"
 

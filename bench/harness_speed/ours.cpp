@@ -46,7 +46,7 @@ class InstantTarget final : public Target {
   TargetCompletion completion_;
 };
 
-// How late a thread sees the times of a Poisson process when it does nothing but look at the clock: what the machine does to any harness.
+// Measures how late a thread sees the times of a Poisson process when it only looks at the clock: the machine's share in any lateness.
 void spin(double rate, double seconds, LogHistogram& lateness) {
   const auto clock = make_real_clock();
   PoissonArrivals arrivals(rate, 2);

@@ -1,5 +1,5 @@
-// What a machine lets one thread on one CPU do: requests to an echo_server at the times of a Poisson process, over connections that are
-// open beforehand, with nothing around them. The second instrument beside deepgap's lateness: where this is late, too, the machine is.
+// Measures what a machine lets one thread on one CPU do: requests to an echo_server at the times of a Poisson process, over connections
+// opened beforehand, with nothing around them. The second instrument beside deepgap's lateness: if this is late too, the machine is.
 //
 //   epoll_sender URL RATE SECONDS [CONNECTIONS]
 //

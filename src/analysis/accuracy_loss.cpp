@@ -9,7 +9,7 @@
 namespace deepgap {
 namespace {
 
-// What two Points must share for their accuracies to be of the same samples.
+// Two Points must share this key for their accuracies to use the same samples.
 using SampleKey = std::tuple<WorkloadKey, std::string, std::string, int64_t>;
 
 SampleKey samples_of(const PointSummary& point, const MetricSummary& accuracy) {

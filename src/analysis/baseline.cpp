@@ -31,7 +31,7 @@ MetricSummary scaled(MetricSummary summary, double factor) {
   return summary;
 }
 
-// As a metric: the ratio of the values shown, with its interval, unpaired; nullopt where one side lacks the metric.
+// Returns the ratio of the values shown as a metric, with its interval, unpaired; nullopt where one side lacks the metric.
 std::optional<MetricSummary> ratio(const PointSummary& a, const PointSummary& b, const char* id) {
   const MetricSummary* first = a.find(id);
   const MetricSummary* second = b.find(id);
@@ -61,7 +61,7 @@ void add_ratios(PointSummary& point, const PointSummary& baseline) {
   put(point, "items_per_cost_ratio", ratio(baseline, point, "cost_per_1000_items"));
 }
 
-// Without where it ran: those of one device and of several of its kind are alike.
+// Returns the Point without its placement: one device and several of its kind are alike.
 PointOnDevice without_placement(const PointSummary& point) {
   PointOnDevice key{without_paths(point.point), point.identity.device};
   key.point.placement = {};

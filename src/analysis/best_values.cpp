@@ -16,7 +16,7 @@ bool is_ranked(const Line& line, const PointSummary& point, const std::string& m
   return found != nullptr && found->estimate.value > 0;
 }
 
-// Its interval is one of factors: it stays above 0.
+// Scales the value and its interval, which is one of factors: it stays above 0.
 void scale(Estimate& estimate, double by) {
   estimate.value *= by;
   if (estimate.low) *estimate.low *= by;

@@ -27,8 +27,8 @@ double quick_student_factor(double degrees_of_freedom) {
   return at_hand ? factors[whole] : student_factor(degrees_of_freedom);
 }
 
-// Whether each repeat has so few queries that its percentile is that of a handful: below the true one nearly always, in all repeats alike,
-// so that their mean says nothing about how high it may be.
+// Returns whether each repeat has so few queries that its percentile is that of a handful: below the true one nearly always, in all repeats
+// alike, so that their mean says nothing about how high it may be.
 bool is_of_a_handful(const std::string& metric, std::span<const RepeatEstimate> repeats) {
   constexpr double handful = 10;
   for (const NamedPercentile& named : latency_percentiles) {
@@ -60,12 +60,12 @@ double with_known_digits(double value) {
   return unit >= 1 ? std::round(value / unit) * unit : std::round(value / unit) / std::round(1 / unit);
 }
 
-// What is positive in every repeat scatters by factors: its interval is made on the logarithm, around the mean, and never includes 0.
+// Returns whether the values scatter by factors: all are positive, so the interval is made on the logarithm and never includes 0.
 bool by_factors(std::span<const RepeatEstimate> repeats) {
   return std::all_of(repeats.begin(), repeats.end(), [](const RepeatEstimate& repeat) { return repeat.estimate.value > 0; });
 }
 
-// The same as logarithms: their scatter as that of the mean.
+// Takes the scatter of the logarithms as that of the mean.
 void scatter_by_factors(std::span<const MeanEstimate> means, const std::vector<uint64_t>& nodes, MeanEstimate& mean) {
   std::vector<MeanEstimate> logs;
   for (const MeanEstimate& one : means)

@@ -9,7 +9,7 @@
 namespace deepgap {
 namespace {
 
-// Whether `kept` is `facts` without the momentary ones.
+// Returns whether `kept` is `facts` without the momentary ones.
 bool keeps(const Facts& kept, const Facts& facts) {
   auto own = kept.begin();
   for (const auto& fact : facts) {

@@ -17,7 +17,7 @@
 namespace deepgap {
 namespace {
 
-// Whether every tenant of it is there, once.
+// Returns whether every tenant of the set is there, once.
 bool is_whole(const TenantSet& set) {
   if (set.tenants.size() != static_cast<size_t>(tenant_place(set.tenants.front().together->point)->count)) return false;
   return std::all_of(set.tenants.begin(), set.tenants.end(), [](const TenantInterference& t) { return t.alone != nullptr; });

@@ -36,7 +36,7 @@ std::set<std::string> varying_in(const Groups<Key>& groups, const DeviceNames& d
   return names;
 }
 
-// What labels need: an option only where it differs among the Lines of one backend, since they begin with the backend's name.
+// Returns the aspects that labels need: an option only if it differs among the Lines of one backend, whose name begins the label.
 std::set<std::string> telling_aspects(const Groups<WorkloadKey>& groups, const DeviceNames& devices) {
   Groups<std::pair<WorkloadKey, std::string>> by_backend;
   for (const auto& [key, members] : groups) {

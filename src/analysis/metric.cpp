@@ -65,7 +65,7 @@ std::string unit_of_value(const Metric& metric, const std::string& currency) {
 
 namespace {
 
-// Not into the Record: a metric must see the worker's estimates, not what another metric made of them.
+// Returns metrics apart from the Record: a metric must see the worker's estimates, not what another metric made of them.
 std::map<std::string, Estimate> all_estimates(const Record& record) {
   std::map<std::string, Estimate> computed;
   for (const Metric& metric : all_metrics()) {

@@ -29,7 +29,7 @@ uint64_t number_of(const std::string& node) { return node.empty() ? 0 : std::has
 // Points of one run that share it were measured one after the other. Of no run, or of several Records of one block, each is its own.
 uint64_t block_of(const Record& record) { return std::hash<std::string>()(fmt::format("{}/{}", record.run_id, record.repeat)); }
 
-// What the Records of a Point that ran say, without everything else that they carry.
+// The values of a Point's Records that ran, without everything else that they carry.
 struct Values {
   int64_t records = 0, repeats = 0;  // Records, and what they are averages of
   RepeatVerdicts verdicts;
@@ -121,7 +121,7 @@ std::string notes_of(const Record& record) {
   return join(notes, ", ");
 }
 
-// Between nodes where these are several, else over repeats.
+// Returns the number of nodes if there are several, else of repeats.
 int64_t values_behind(const PointSummary& summary) { return summary.averaged_nodes > 1 ? summary.averaged_nodes : summary.used; }
 
 void add_record(Group& group, const Record& record) {
@@ -274,7 +274,7 @@ void merge(Group& known, const Group& unknown) {
   known.values.add(unknown.values);
 }
 
-// What a group is found by.
+// Identifies a group.
 struct GroupKey {
   Point point;
   std::string tenant;

@@ -463,7 +463,7 @@ TEST(PointSummary, a_bound_held_by_every_repeat_is_undecided_where_repeats_diffe
   EXPECT_EQ(point_of({180}).verdict, Verdict::valid);
 }
 
-// Without the runs that missed the bound the tail would be that of the good ones: 14.2 where the five are 14.2 to 15.2.
+// Without the runs that missed the bound the tail would be that of the good ones: 14.2, where the five are 14.2 to 15.2.
 TEST(PointSummary, all_repeats_that_ran_count_invalid_ones_too) {
   std::vector<Record> records;
   for (const double p99 : {14.2, 14.6, 14.8, 15.2, 15.2}) {

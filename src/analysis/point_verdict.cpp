@@ -62,7 +62,7 @@ void doubt_held_bound(PointSummary& summary) {
                                format_interval(*latency), count_of(summary.used, "repeat", "repeats"), bound->text);
 }
 
-// Where no repeat alone was shown to miss the bound, the queries of all of them are judged together.
+// If no repeat alone was shown to miss the bound, judges the queries of all of them together.
 void judge_pooled_bound(PointSummary& summary, const RepeatVerdicts& repeats, std::span<const Estimate> missed) {
   if (static_cast<int64_t>(missed.size()) != repeats.records) return;
   const auto pooled = pooled_bound(summary.point, missed);
@@ -78,8 +78,8 @@ void judge_pooled_bound(PointSummary& summary, const RepeatVerdicts& repeats, st
   }
 }
 
-// Relative half-width that is asked of the interval over the repeats; 0: none is. Of a Point with a latency bound the bound is what is
-// asked, and the throughput of an open loop is the load that was offered.
+// Returns the relative half-width that the interval over the repeats should have; 0: none is asked. For a Point with a latency bound, the
+// bound is what is asked, and the throughput of an open loop is the load that was offered.
 double asked_of_repeats(const PointSummary& summary) {
   const StoppingSettings& stopping = summary.stopping;
   if (is_published(summary.point) || is_averaged(summary.point)) return 0;  // it was judged where the repeats are

@@ -12,7 +12,7 @@ namespace {
 constexpr int usual_decimals = 2, most_decimals = 6;
 constexpr double whole_from = 100;  // ratios that large have no decimals
 
-// Whether `value` and a limit that it is not equal to would look alike.
+// Returns whether `value` and a limit that differs from it would look alike.
 bool hides(double value, double limit, int decimals) {
   return value != limit && fmt::format("{:.{}f}", value, decimals) == fmt::format("{:.{}f}", limit, decimals);
 }

@@ -64,7 +64,7 @@ bool add_others(const Record& record, Stretches& disturbed) {
   return true;
 }
 
-// What of the window is left without `disturbed`.
+// Returns what is left of the window without `disturbed`.
 Stretches rest_of(const Window& window, const Stretches& disturbed) {
   Stretches rest;
   Nanoseconds from = window.begin;
@@ -82,7 +82,7 @@ struct Seen {
   std::vector<double> latencies_ms, items;
 };
 
-// Those that begin in an undisturbed stretch, in order; of very many one in some, an odd number so that every other one is not missed.
+// Returns queries that begin in an undisturbed stretch, in order; samples very many by an odd step, so that alternating ones are seen.
 Seen queries_within(const Record& record, const Window& window, const Stretches& stretches) {
   Seen seen;
   size_t at = 0, number = 0;

@@ -214,7 +214,7 @@ class Letters {
   void post() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
   void release() { clock_.release(ends_[0]); }
 
-  // On the waiter's thread.
+  // These change on the waiter's thread.
   int came = 0, looks = 0;
   std::thread::id taken_on;
 

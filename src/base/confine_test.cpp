@@ -25,7 +25,7 @@ namespace {
 
 constexpr int got_through = 77;
 
-// What a confined child of this process comes to: the status of waitpid(). It must not throw, and returns its exit code.
+// Returns how a confined child of this process ends: the status of waitpid(). The child must not throw, and returns its exit code.
 template <typename Act>
 int confined(const Confinement& confinement, const Act& act) {
   const pid_t child = ::fork();

@@ -57,7 +57,7 @@ std::string read_text(const std::string& path, size_t limit_bytes) {
   std::string text;
   text.reserve(std::min(static_cast<size_t>(std::max<off_t>(info.st_size, 0)), limit_bytes));
   char buffer[65536];
-  // By reading rather than by size: files in /proc and /sys say 0.
+  // Files in /proc and /sys give their size as 0, so the text is read without it.
   while (text.size() <= limit_bytes) {
     const ssize_t count = ::read(file.get(), buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR) continue;

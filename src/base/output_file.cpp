@@ -74,7 +74,7 @@ void refuse_foreign_folders(const std::string& path) {
   }
 }
 
-// Where the links end that `path` leads through; a name of a descriptor of this process is an end.
+// Returns where the links end that `path` leads through; a name of a descriptor of this process is an end.
 fs::path end_of_links(const std::string& path) {
   std::error_code error;
   fs::path end = path;

@@ -49,7 +49,7 @@ void take_block(const unsigned char* block, Words& state) {
   for (size_t i = 0; i < state.size(); ++i) state[i] += changed[i];
 }
 
-// What follows the bytes: a one, zeros, and the length in bits, up to whole blocks.
+// Returns what follows the bytes: a one, zeros, and the length in bits, up to whole blocks.
 std::string padding_for(size_t bytes) {
   std::string padding(1, '\x80');
   while ((bytes + padding.size()) % 64 != 56) padding.push_back('\0');

@@ -59,7 +59,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// What the child needs between fork and exec, where only async-signal-safe calls are allowed: everything is made before.
+// Everything that the child needs between fork and exec, where only async-signal-safe calls are allowed: it is made before.
 struct ChildPlan {
   pid_t parent;
   const char* program;

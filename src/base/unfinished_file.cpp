@@ -47,7 +47,7 @@ void remove_left_ones(const fs::path& target) {
 
 }  // namespace
 
-// By chance, since nodes that share a folder have equal process ids.
+// Draws the name by chance, since nodes that share a folder have equal process ids.
 FileDescriptor make_unfinished_file(const std::string& target, std::string& path) {
   remove_left_ones(target);
   std::random_device random;

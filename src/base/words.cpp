@@ -11,9 +11,9 @@ bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// In UTF-8, what a terminal obeys beyond ASCII's control characters: the second block of them (U+009B begins a command as ESC [ does), line
-// and paragraph ends (U+2028, U+2029), and what turns the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
-// U+2069). Returns its bytes, or 0.
+// Finds, in UTF-8, what a terminal obeys beyond ASCII's control characters: the second block of them (U+009B begins a command as ESC [
+// does), line and paragraph ends (U+2028, U+2029), and what turns the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E,
+// U+2066 to U+2069). Returns its bytes, or 0.
 size_t control_beyond_ascii(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return 2;

@@ -49,7 +49,7 @@ class ChildCommand final : public Command {
   ChildAnswer answer_;
 };
 
-// How it ended, with the last line that it printed, which is nearly always the reason.
+// Returns how it ended, with the last line that it printed, which is nearly always the reason.
 std::string death_of(ChildProcess& child) {
   const std::string how = child.exit_state().describe();
   const auto lines = split(trim(child.output_tail()), '\n');

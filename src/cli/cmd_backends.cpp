@@ -23,7 +23,7 @@ std::string option_text(const json& option) {
   return fmt::format("{}{}", option["name"].get<std::string>(), fallback.empty() ? "" : "=" + fallback);
 }
 
-// What the option takes, where the line of help does not say it in the same words.
+// Returns the values of the option, if the line of help does not say them in the same words.
 std::string values_text(const json& option) {
   const auto values = option["values"].get<std::string>(), help = option["describe"].get<std::string>();
   if (values.empty()) return {};

@@ -76,7 +76,7 @@ std::string summary_of(const std::vector<Advice>& advice) {
                      notes == 1 ? "" : "s", unseen);
 }
 
-// Not about measurements: whether files of others can be looked at safely (worker/reading.h).
+// Judges, beside measurements, whether files of others can be looked at safely (worker/reading.h).
 Advice judge_walls(const Walls& walls) {
   const std::string subject = "reading files";
   if (walls.no_landlock.empty() && walls.no_seccomp.empty())
@@ -92,7 +92,7 @@ Advice judge_walls(const Walls& walls) {
   return {Advice::Level::note, subject, finding, "inspect untrusted files on a kernel that has both, or in a container"};
 }
 
-// Who measures here now: what else is measured meanwhile is wrong, and so is what the doctor sees.
+// Reports who measures here now: it makes other measurements wrong, and also what the doctor sees.
 std::vector<Advice> judge_runs(const std::vector<DeviceHolder>& holders) {
   std::vector<Advice> advice;
   for (const DeviceHolder& holder : holders)

@@ -181,7 +181,7 @@ int FleetCommand::run() {
   return start();
 }
 
-// What the user said; the scheduler and the plan complete it.
+// Returns what the user said; the scheduler and the plan complete it.
 Fleet FleetCommand::asked() const {
   Fleet fleet;
   const std::string name = fs::path(words_.front()).stem().string();

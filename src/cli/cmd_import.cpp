@@ -141,7 +141,7 @@ class ImportCommand final : public Command {
     }
     return imported;
   }
-  // What deepgap export writes besides rows, readings and profiles.
+  // Rejects what deepgap export writes besides rows, readings and profiles.
   void refuse_other_forms(const std::string& text) const {
     if (text.starts_with("SQLite format 3"))
       throw Error(ErrorKind::usage,

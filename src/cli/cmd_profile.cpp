@@ -76,7 +76,7 @@ class ProfileCommand : public Command {
     look_at(request_.engine);
     provide_quantized(request_.engine);
     const Facts environment = capture_environment();
-    // Before the engine: its threads would be in the way.
+    // The ceilings come before the engine: its threads would be in the way.
     const ShownCeilings machine =
         machine_ceilings({request_.engine.device, request_.engine.threads}, environment, request_.engine.cache_dir, fresh_);
     LayerProfile profile = taken();

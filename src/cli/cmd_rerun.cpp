@@ -71,7 +71,7 @@ std::vector<Record> records_that(const Store& store, const std::function<bool(co
   return records;
 }
 
-// Before anything is measured; what a Point is hashed from has changed, or it is refused here.
+// Throws before anything is measured if what a Point is hashed from has changed, or it is refused here.
 void RerunCommand::require_possible(const Study& study, const RunSettings& settings) const {
   std::set<std::string> wanted;
   for (const Job& job : *settings.part) wanted.insert(job.point_id);
@@ -89,7 +89,7 @@ Results results_of(const std::vector<Record>& records) {
   return collector.results();
 }
 
-// What each side gave, also where there is nothing to compare.
+// Prints what each side gave, also if there is nothing to compare.
 std::string result_lines(const Results& results, const char* when) {
   std::string text;
   for (const PointSummary& point : results.points) {

@@ -210,13 +210,13 @@ Study RunCommand::make_study() const {
   return study;
 }
 
-// At a terminal, with one question and no rule of their own for how long it takes.
+// Returns whether a person waits: at a terminal, with one question and no rule of their own for how long it takes.
 bool RunCommand::a_person_waits() const {
   const bool terminal = terminal_columns(stdout) > 0 && terminal_columns(stderr) > 0;
   return terminal && !length_.any_rule() && !find_peak_ && !json_ && duels_.empty();
 }
 
-// As `doctor` sees it; empty where the others hardly matter.
+// Describes the load as `doctor` sees it; empty where the others hardly matter.
 std::string busy_words() {
   const Advice advice = neighbours_advice(watch_machine(SystemRoot("/"), 100));
   return advice.level == Advice::Level::warning ? fmt::format("{}; {}", advice.finding, advice.remedy) : std::string();

@@ -67,7 +67,7 @@ std::string run_text(const TrendRun& run) {
   return format_time(run.started_unix_ns) + (run.version.empty() ? "" : fmt::format(" ({})", run.version));
 }
 
-// What was found, a line each.
+// Returns what was found, a line each.
 std::vector<std::string> found_lines(const TrendSeries& series, Better better) {
   if (series.runs.size() < fewest_runs) return {fmt::format("too few runs: finding a change takes {}", fewest_runs)};
   if (series.changes.empty()) return {"no change found"};

@@ -194,7 +194,7 @@ std::string finalists_table(const TuneStudy& tune, const TuneResult& result) {
   return fitted_table(columns, terminal_columns(stdout), {{"95 % CI"}, {"result", 20}, {"runs"}});
 }
 
-// What was found, in a line or two.
+// Returns what was found, in a line or two.
 std::string answer(const TuneStudy& tune, const TuneResult& result) {
   if (result.finalists.empty()) {
     const std::string what =

@@ -96,7 +96,7 @@ std::vector<std::string> labels_of_points(const std::vector<const PointSummary*>
   return names;
 }
 
-// What a side lacks: "crashed", "invalid", "no latency_p99_ms"; empty: nothing.
+// Returns what a side lacks: "crashed", "invalid", "no latency_p99_ms"; empty: nothing.
 std::string lack_of(const PointSummary& point, const std::string& metric) {
   if (point.outcome != Outcome::ok) return std::string(name_of(point.outcome));
   if (!point.usable()) return std::string(name_of(point.verdict));
@@ -131,7 +131,7 @@ std::vector<std::string> unmatched_notes(const ResultsComparison& comparison, co
   return lines;
 }
 
-// Where none of them shares a run with its other side, it is said of all.
+// Returns the note for all of them if none shares a run with its other side.
 std::string apart_note(const ResultsComparison& comparison) {
   const auto apart = std::count_if(comparison.points.begin(), comparison.points.end(), [](const PointChange& p) { return p.apart; });
   if (apart == 0) return {};
@@ -140,7 +140,7 @@ std::string apart_note(const ResultsComparison& comparison) {
          " measured at different times, so ratios include changes of the machine; measure both in one run with repeats";
 }
 
-// What must be known before the figures are read.
+// Returns what must be known before the figures are read.
 std::vector<std::string> notes(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
                                const PointLabels& labels) {
   std::vector<std::string> lines;

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 constexpr const char* indent = "          ";
 
-// What is not known ("not available: why") is left out of lines for people; --json has the reasons.
+// Returns whether a fact is known. "not available: why" is left out of lines for people; --json has the reasons.
 bool known(const json& facts, const char* key) {
   const auto found = facts.find(key);
   return found != facts.end() && !found->is_null() &&

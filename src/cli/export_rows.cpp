@@ -46,7 +46,7 @@ std::map<std::string, Estimate> accuracy_losses(const std::vector<std::string>& 
   return losses;
 }
 
-// What the Stores know of a run besides its Record.
+// The Stores' data on a run besides its Record.
 struct StoreIndex {
   std::unordered_map<std::string, int64_t> timing_counts;  // by record_id
   std::vector<std::string> metric_ids;
@@ -62,7 +62,7 @@ StoreIndex index_of(const std::vector<std::string>& paths) {
   return index;
 }
 
-// Those whose column the Record has not got.
+// Returns the percentiles whose column the Record does not have.
 std::vector<double> missing_of(const Record& record, const std::vector<double>& percents) {
   std::vector<double> missing;
   std::copy_if(percents.begin(), percents.end(), std::back_inserter(missing), [&](double percent) {
@@ -98,7 +98,7 @@ class Supplement {
     for (std::string& id : cost_metric_ids()) metric_ids.push_back(std::move(id));
   }
 
-  // With the percentiles that were asked for. What is returned stays until the next call.
+  // Adds the percentiles that were asked for. The result stays until the next call.
   const Record& with_percentiles(const Store& store, const Record& each) {
     more_.reset();
     if (const auto* currency = text_fact(each, published_currency_fact)) check_currency(prices_, *currency);

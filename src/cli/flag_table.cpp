@@ -15,7 +15,7 @@ bool named(const FlagRow& flag, const char* name) { return std::find(flag.names.
 
 using Names = std::vector<std::string>;
 
-// What can be completed in place of this word of a command's; files beside it where a path may stand there too.
+// Returns what can complete this word of a command; files beside it if a path may stand there too.
 Names choices_of_word(const std::string& command, const std::string& word, const Names& commands) {
   if (command == "fleet") return {"cancel", "gather", "status", "submit", "wait"};
   if (command == "help") return commands;
@@ -26,7 +26,7 @@ Names choices_of_word(const std::string& command, const std::string& word, const
   return {};
 }
 
-// The same behind a flag.
+// Returns the same for a word behind a flag.
 Names choices_of(const FlagRow& flag) {
   if (named(flag, "--model")) return zoo_names();
   if (named(flag, "--scenario")) return Registry<Scenario>::instance().names();

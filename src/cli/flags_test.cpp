@@ -1,4 +1,4 @@
-// What is made of the flags of commands, before anything else of them is looked at.
+// Tests of what the flags of commands become, before anything else of them is looked at.
 #include "base/test_error.h"
 #include "cli/axis_flags.h"
 #include "cli/run_flags.h"

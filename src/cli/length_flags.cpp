@@ -61,7 +61,7 @@ void LengthFlags::add_to(Overrides& overrides, const RunKind& kind) const {
   if (shown_percentiles().empty()) overrides.target = percentile_;
 }
 
-// What --repeats says; of auto as many as there may be.
+// Returns what --repeats says; for auto, as many as there may be.
 std::optional<int> LengthFlags::repeats(const RunKind& kind) const {
   if (!repeats_) return std::nullopt;
   if (repeats_are_auto()) {

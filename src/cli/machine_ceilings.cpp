@@ -36,7 +36,7 @@ int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
   return value == nullptr ? fallback : *value;
 }
 
-// What the ceilings depend on.
+// Returns what the ceilings depend on.
 json identity(const CeilingsOf& whose, const Facts& environment) {
   Facts facts;
   for (const char* key :

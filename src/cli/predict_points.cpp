@@ -51,7 +51,7 @@ std::string option_of(const Point& point, const char* name, const char* left_out
   return found == point.options.end() ? left_out : found->second;
 }
 
-// Whether a fit of that kind may have it.
+// Returns whether a fit of that kind may have the Point.
 bool is_of(MeasuredKind kind, const Point& point) {
   const bool cpu = point.placement.devices.front().kind == "cpu", training = point.task == "train";
   if (point.placement.devices.size() != 1 || point.placement.processes != 1) return false;

@@ -33,7 +33,7 @@ std::string choice_label(const Candidate& candidate, const Demand& demand) {
   return demand.rate ? fmt::format("{} of {}", format_count(copies), label) : label;
 }
 
-// For a million tokens of answers ("output_tokens") or prompts ("input_tokens"), at the demanded rate; nullopt where a query has none.
+// Returns the cost of a million tokens of answers ("output_tokens") or prompts ("input_tokens") at the demanded rate; nullopt if none.
 std::optional<double> cost_per_million(const Candidate& candidate, const char* tokens_of_a_request) {
   const MetricSummary* tokens = candidate.point->find(tokens_of_a_request);
   if (!candidate.cost_per_1000 || tokens == nullptr || !(tokens->estimate.value > 0)) return std::nullopt;
@@ -99,7 +99,7 @@ std::string nearest_text(const Recommendation& found) {
                      format_significant(found.nearest->excess));
 }
 
-// What would embarrass who buys by the choice stands above it.
+// Returns the warning above a choice that could embarrass its buyer.
 std::string warning_text(const Candidate& choice, const Demand& demand) {
   constexpr double harmless = 0.01;
   if (demand.accuracy_loss || !choice.accuracy_loss || *choice.accuracy_loss <= harmless) return {};

@@ -132,7 +132,7 @@ std::string run_json(const RunReport& report, const RunSettings& settings, int e
 
 namespace {
 
-// Whether a comparison that the run was for shows no significant difference.
+// Returns whether a comparison that the run was for shows no significant difference.
 bool leaves_open(const RunReport& report) {
   const std::vector<WinnerLine> lines = winner_lines(report.points);
   if (std::any_of(lines.begin(), lines.end(), [](const WinnerLine& line) { return line.open; })) return true;
@@ -162,7 +162,7 @@ std::string unstable_text(const RunReport& report) {
   return fmt::format("{}unstable: {}.{}\n", which, first->reason, what_to_do);
 }
 
-// What unstable points do while nothing disturbs them, where that is known.
+// Returns what unstable points do while nothing disturbs them, if that is known.
 std::string undisturbed_text(const RunReport& report) {
   constexpr int most = 4;
   std::string text;

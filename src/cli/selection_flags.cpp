@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char *since_key = "since", *until_key = "until", *select_key = "select";
 
-// Letters are those of `run`. Of an axis values are spelled as there: "1..32*2", "ResNet-50".
+// A flag that selects. Letters are those of `run`. Values of an axis are spelled as there: "1..32*2", "ResNet-50".
 struct SelectionFlag {
   const char* flags;
   const char* key;

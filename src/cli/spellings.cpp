@@ -309,7 +309,7 @@ class Speller {
     return arguments_[at_];
   }
 
-  // Where the command has the flags that it becomes.
+  // Takes the flag if the command has the flags that it becomes.
   bool take(const Flag& flag) {
     refuse(flag);
     const TheirFlag* const row = row_of<TheirFlag>(flag.name, {taken, flags_of_benchmark_tools(), flags_of_engine_tools()});
@@ -359,7 +359,7 @@ class Speller {
                        value));
   }
 
-  // Where the model is a word without a flag: `deepgap check --model resnet50`.
+  // Takes the flag if the model is a word without a flag: `deepgap check --model resnet50`.
   bool take_model(const Flag& flag) {
     const bool is_model = flag.name == "--model" || flag.name == "--onnx" || flag.name == "-m";
     const bool positional = command_ == "check" || command_ == "profile" || command_ == "quantize";

@@ -20,7 +20,7 @@
 namespace deepgap {
 namespace {
 
-// nullopt: nothing was compared, and so nothing failed either.
+// Returns nullopt if nothing was compared, and so nothing failed either.
 std::optional<bool> pass_of(const PointSummary& point) {
   if (point.outcome == Outcome::incorrect) return false;
   if (!point.check) return std::nullopt;

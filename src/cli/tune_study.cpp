@@ -76,7 +76,7 @@ void check(const Given& given) {
   }
 }
 
-// Without its dispatcher, and with it for each way to make batches of several queries.
+// Returns grids without the dispatcher, and with it for each way to make batches of several queries.
 std::vector<Grid> with_batches(const Grid& base, Given& given, const LatencyBound& bound) {
   const std::vector<std::string> sizes = given.take("max_batch", {"1", "4", "16"});
   const std::vector<std::string> delays = given.take("max_delay", {"0", fmt::format("{}us", bound.limit / 10 / 1000)});

@@ -25,7 +25,7 @@ struct Cell {
   double seconds = 0, longest_run_s = 0;
 };
 
-// What a job array is of; in this order the tasks are numbered.
+// Identifies a job array; tasks are numbered in this order.
 struct LotKey {
   std::string device;
   int gpus = 0;
@@ -52,7 +52,7 @@ std::string cell_key(const Point& point) {
 
 using Cells = std::vector<Cell>;
 
-// In the order of the Plan.
+// Returns cells in the order of the Plan.
 std::map<LotKey, Cells> cells_of(std::vector<Job>& plan, const std::function<double(const Job&)>& seconds) {
   std::map<LotKey, Cells> lots;
   std::map<LotKey, std::unordered_map<std::string, size_t>> known;  // where a lot has which cell
@@ -73,7 +73,7 @@ std::map<LotKey, Cells> cells_of(std::vector<Job>& plan, const std::function<dou
   return lots;
 }
 
-// How many tasks there would be of that length.
+// Returns how many tasks there would be with that length.
 size_t count_tasks(const std::map<LotKey, Cells>& lots, double task_s) {
   size_t count = 0;
   for (const auto& [key, cells] : lots) {

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 4> state_names{"running", "done", "interr
 
 std::string dump(const json& value) { return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n"; }
 
-// What a file of the folder holds; throws Error{input} with its name for whatever is wrong in it.
+// Reads a file of the folder; throws Error{input} with its name for whatever is wrong in it.
 template <typename Read>
 auto read_file(const std::string& path, const Read& read) {
   const json value = parse_json(read_text(path));
@@ -75,7 +75,7 @@ json fleet_to_json(const Fleet& fleet) {
           {"tasks", tasks}};
 }
 
-// What names another part of the file names one that is there: whoever reads on need not look.
+// Checks that every name of another part of the file exists, so that later code need not look.
 void require_whole(const Fleet& fleet) {
   const auto is_in = [](int index, size_t size) { return index >= 0 && static_cast<size_t>(index) < size; };
   const auto damaged = [](const std::string& how) { throw Error(ErrorKind::input, "it is damaged: " + how); };
@@ -180,7 +180,7 @@ Attempt attempt_from_json(const json& value) {
   return attempt;
 }
 
-// In order of their names; none where there is no such folder.
+// Returns files in order of their names; none if there is no such folder.
 std::vector<std::string> files_of(const std::string& folder, std::string_view ending) {
   std::vector<std::string> files;
   std::error_code error;

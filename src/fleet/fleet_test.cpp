@@ -18,7 +18,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What is said of a fleet of one task whose file was changed so.
+// Returns the error for a fleet of one task whose file was changed so.
 std::string said_of(const std::function<void(json&)>& change) {
   const TemporaryFolder folder;
   Fleet fleet;

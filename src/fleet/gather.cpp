@@ -65,7 +65,7 @@ void note_devices(const Fleet& fleet, const std::vector<Attempt>& attempts, std:
   }
 }
 
-// By the Point that all tasks of a lot measure.
+// Compares nodes by the Point that all tasks of a lot measure.
 void note_slow_nodes(const Fleet& fleet, const std::vector<Attempt>& attempts, std::vector<std::string>& notes) {
   using Kind = std::tuple<std::string, std::string, std::string>;  // constraint, kind of device, device
   std::map<Kind, std::vector<NodeReading>> readings;

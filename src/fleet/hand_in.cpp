@@ -45,7 +45,7 @@ void copy_bytes(int from, int to, const std::string& path) {
   }
 }
 
-// How far this node's clock is ahead of the disk's, by the time that the disk gave a file just written.
+// Returns how far this node's clock is ahead of the disk's, by the time that the disk gave a file just written.
 double clock_ahead(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return 0;

@@ -235,7 +235,7 @@ class SlurmScheduler final : public Scheduler {
     return join(names, ", ");
   }
 
-  // Those that the user named, else Slurm's default.
+  // Returns the partitions that the user named, else Slurm's default.
   static std::vector<Partition> chosen(const Fleet& fleet) {
     std::vector<Partition> all = all_partitions();
     if (all.empty()) throw Error(ErrorKind::input, "sinfo lists no partition");
@@ -336,12 +336,12 @@ class SlurmScheduler final : public Scheduler {
     return submit_script(fleet, fmt::format("{}-probe-{}", fleet.job_name(), array.lot->kind), slurm_probe_script(fleet, array), {});
   }
 
-  // Where there is no room because of what this fleet has in the queue it is waited for.
+  // Throws if there is no room and nothing of this fleet is in the queue; otherwise the caller waits for that.
   void require_some(const Fleet& fleet) {
     if (list(fleet).empty()) throw Error(ErrorKind::input, "Slurm takes no more jobs of this user: none could be submitted");
   }
 
-  // Its own where it ran; else the last that anybody wrote, the script or who was to load deepgap.
+  // Returns the probe's own words if it ran; else the last that the script, or the shell that should load deepgap, wrote.
   static std::string words_of_probe(const Fleet& fleet, int kind, bool failed) {
     const std::string log = log_of_probe(fleet, kind), place = log.empty() ? "" : fmt::format(" ({})", log);
     for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) {
@@ -353,7 +353,7 @@ class SlurmScheduler final : public Scheduler {
     return last.empty() ? "the probe failed without a message" + place : "the probe reported: " + one_line(last) + place;
   }
 
-  // That of the last probe of the kind; empty: there is none.
+  // Returns the log of the last probe of the kind; empty: there is none.
   static std::string log_of_probe(const Fleet& fleet, int kind) {
     std::string last;
     std::filesystem::file_time_type when{};

@@ -21,7 +21,7 @@ std::string option(const Fleet& fleet, const std::string& name) {
   return found == fleet.options.end() ? "" : found->second;
 }
 
-// As long as the user said, or twice the guess and what a node may take to begin.
+// Returns the time that the user said, or twice the guess and what a node may take to begin.
 double time_of(const Fleet& fleet, const Lot& lot) {
   if (const auto given = slurm_seconds(option(fleet, "time")); given && *given > 0) return *given;
   const double guess = 2 * lot.longest_s + 600;
@@ -29,7 +29,7 @@ double time_of(const Fleet& fleet, const Lot& lot) {
   return limit && *limit > 0 ? std::min(*limit, guess) : guess;
 }
 
-// In sbatch's configuration lines a path goes as it is, but for what Slurm would replace.
+// Escapes what Slurm would replace in a path: in sbatch's configuration lines the rest goes as it is.
 std::string pattern_path(std::string path) {
   for (size_t at = path.find('%'); at != std::string::npos; at = path.find('%', at + 2)) path.insert(at, "%");
   return path;
@@ -101,7 +101,7 @@ std::optional<double> slurm_seconds(std::string_view text) {
     parts.push_back(static_cast<double>(*number));
   }
   if (parts.empty() || parts.size() > 3) return std::nullopt;
-  // With days the first is hours, as it is where there are three; else it is minutes.
+  // With days, or with three parts, the first part is hours; else it is minutes.
   const double first = has_days || parts.size() == 3 ? 3600 : 60;
   double seconds = days * 86400;
   for (size_t i = 0; i < parts.size(); ++i) seconds += parts[i] * first / std::pow(60.0, static_cast<double>(i));

@@ -61,7 +61,7 @@ std::string default_work() {
   return temporary.empty() ? "/tmp" : temporary;
 }
 
-// What other attempts, and this one before it was begun again, have handed in.
+// Returns what other attempts, and this one before it was begun again, have handed in.
 std::set<std::pair<std::string, int>> handed_in(const Fleet& fleet, int task) {
   std::set<std::pair<std::string, int>> finished;
   for (const std::string& part : parts_of_task(fleet, task)) {
@@ -87,7 +87,7 @@ Attempt begin_attempt(int task) {
   return attempt;
 }
 
-// That the plan was made for.
+// Throws if the node lacks the CPUs that the plan was made for.
 void require_cpus(const Fleet& fleet, const std::string& node) {
   const auto cpus = static_cast<int>(allowed_cpus().size());
   if (cpus >= fleet.cpus) return;

@@ -23,7 +23,7 @@ namespace {
 
 using json = nlohmann::json;
 
-// Where in the file something is wrong.
+// The place in the file where something is wrong.
 struct Place {
   const std::string& path;
   int64_t line = 0;

@@ -18,7 +18,7 @@ constexpr double widest = 0.05;             // a run's own relative interval; be
 constexpr double first_over_narrowest = 2;  // first run's interval over the narrowest: it is not known yet what a narrow one costs
 constexpr double prior_repeats = 2;
 
-// What is asked of, where that is a metric; of another percentile its repeats are known by what they do a second.
+// Returns the value that is asked for, if it is a metric; repeats of another percentile are known by their throughput.
 const Estimate* asked_in(const Record& record) {
   const auto found = record.estimates.find(metric_of_target(record.stopping.target));
   if (found != record.estimates.end()) return &found->second;
@@ -28,12 +28,12 @@ const Estimate* asked_in(const Record& record) {
 
 double squared(double value) { return value * value; }
 
-// How wide, over what is asked of n repeats together, the interval of each may be where nothing but their own errors makes them differ.
+// Returns how wide, over the interval asked of n repeats together, each one's interval may be if only their own errors make them differ.
 double width_of_one(double count) { return std::sqrt(count) * student_factor(1e6) / (ended_by_looks * student_factor(count - 1)); }
 
 }  // namespace
 
-// What a run says of itself: how well it knows its mean, in how long a window, and what it took besides.
+// Adds what a run shows about itself: how well it knows its mean, in how long a window, and what it took besides.
 void AutoRepeats::Seen::add_run(const Record& record) {
   const Estimate& found = *asked_in(record);
   const auto steady =
@@ -65,7 +65,7 @@ double AutoRepeats::Seen::interval_of_a_run() const {
   return std::clamp(student_factor(1e6) * std::sqrt(second / window), narrowest, std::max(narrowest, widest));
 }
 
-// By the repeats as they are, so that it does not matter whether an earlier run measured them. On logarithms, as the Point's interval is.
+// Uses the repeats as they are, so that it does not matter whether an earlier run measured them; on logarithms, as the Point's interval is.
 bool AutoRepeats::Seen::enough() const {
   if (failures >= most_failures) return true;
   std::vector<double> logs;

@@ -24,7 +24,7 @@ constexpr double by_itself = 0.0149;  // interval asked of one run, where 1 % is
 
 class AutoRepeatsTest : public testing::Test {
  protected:
-  // How many repeats each of two Points got, whose throughputs scatter by so much.
+  // Returns how many repeats each of two Points got, whose throughputs scatter by so much.
   std::pair<int, int> repeats_of(double first, double second) {
     std::vector<Job> jobs = jobs_of(1);
     for (const Job& job : jobs_of(2)) jobs.push_back(job);

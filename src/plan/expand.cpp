@@ -1,4 +1,4 @@
-// From a Study to its Jobs: the product of each grid's axes, without what is skipped, each Point once.
+// Expands a Study into its Jobs: the product of each grid's axes, without what is skipped, each Point once.
 #include "plan/conflicts.h"
 #include "plan/duels.h"
 #include "plan/place.h"
@@ -108,8 +108,8 @@ Point point_of_choice(const std::vector<Axis>& axes, const std::vector<std::stri
   return point;
 }
 
-// For a rule that ends by the interval where nobody said how long the window is at least: 10 s over the repeats of a Point together, since
-// what lasts for seconds is to be in it, but at least 2 s each and no longer than the budget.
+// Sets the window for a rule that ends by the interval, if nobody said how long it is at least: 10 s over the repeats of a Point together,
+// since what lasts for seconds is to be in it, but at least 2 s each and no longer than the budget.
 StoppingSettings with_default_window(StoppingSettings stopping, int repeats) {
   constexpr Nanoseconds together = 10'000'000'000, least = 2'000'000'000;
   if (stopping.name != "interval" || stopping.duration) return stopping;
@@ -129,7 +129,7 @@ class PointList {
     if (!planned.equal_ones_are_meant) ++named_again_;
     Planned& known = points_[entry->second];
     const bool check = known.check || planned.check;
-    // What one grid measures is measured, though another one skips it.
+    // A Point that one grid measures is measured, though another one skips it.
     const bool better = known.skip_reason.empty() == planned.skip_reason.empty() ? planned.total_repeats() > known.total_repeats()
                                                                                  : planned.skip_reason.empty();
     if (better) known = std::move(planned);

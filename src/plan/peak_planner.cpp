@@ -38,7 +38,7 @@ namespace {
 constexpr Nanoseconds shortest_window = 1'000'000'000;
 constexpr double far_more = 20;
 
-// In which `load` queries a second bring far more than a verdict takes.
+// Returns the window in which `load` queries a second bring far more than a verdict takes.
 Nanoseconds window_of_many(Nanoseconds most, const PeakOrder& order, double load) {
   return static_cast<Nanoseconds>(std::min(far_more * static_cast<double>(order.told_by) / load * 1e9, static_cast<double>(most)));
 }
@@ -111,7 +111,7 @@ Job PeakPlanner::job_at(double load) const {
   return job;
 }
 
-// By what runs took so far, each that confirms somewhat more; and one run in hand.
+// Decides by what runs took so far, each that confirms somewhat more; and keeps one run in hand.
 bool PeakPlanner::must_settle(double used) const {
   const bool looks = search_->phase() == PeakPhase::bracket || search_->phase() == PeakPhase::bisect;
   if (!looks || search_->low() <= 0 || timed_runs_ == 0) return false;
@@ -120,7 +120,7 @@ bool PeakPlanner::must_settle(double used) const {
   return used + each * (order_.settings.confirm + 1) >= 1;
 }
 
-// By what each run took so far: what a search of usual length takes.
+// Returns what a search of usual length takes, by what each run took so far.
 std::string PeakPlanner::budget_that_would_do(double used) const {
   if (order_.budget == 0 || timed_runs_ == 0) return {};
   const double each_s = used * static_cast<double>(order_.budget) / 1e9 / timed_runs_;
@@ -165,7 +165,7 @@ void PeakPlanner::tell_best_so_far(PeakResult& result) const {
 
 namespace {
 
-// Where the bound is just held in the long run, which is above what nearly all runs hold.
+// Describes where the bound is just held in the long run, which is above what nearly all runs hold.
 std::string crossing_text(const PeakResult& result) {
   std::string runs = fmt::format("; {} runs in all", result.all_runs);
   if (!result.crossing || !result.crossing->interval) return runs;
@@ -174,7 +174,7 @@ std::string crossing_text(const PeakResult& result) {
                      short_text(high, 4));
 }
 
-// What is known of loads above a confirmed one.
+// Describes what is known about loads above a confirmed one.
 std::string above_text(const PeakResult& result, const PeakOrder& order) {
   if (result.above == 0) return "no larger load was tried: the time allowed was over";
   const std::string above = load_text(result.above);

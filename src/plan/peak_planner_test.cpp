@@ -274,7 +274,7 @@ TEST(PeakPlanner, EndsWithItsTime) {
       "peak not confirmed: 128 queries a second held p99=15ms so far, in 1 of 1 runs; the search ended early: the time allowed was over");
 }
 
-// After so many runs, of which `play` says what each shows.
+// Cuts a search after so many runs; `play` says what each shows.
 FoundPeak cut_after(int runs, const std::function<Record(const Job&)>& play) {
   int asked = 0;
   SearchRun run = endless_run();

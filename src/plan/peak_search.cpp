@@ -15,7 +15,7 @@ constexpr double refining_logit = 0.7;
 constexpr int fewest_refining = 20;      // before that a narrow interval is too often one by chance
 constexpr double widest_refining = 0.1;  // distance in the logarithm of the load: farther off the line is bent
 
-// What a user reads and types is what was run. Rounded again it is the same.
+// Rounds to six digits, so that a user reads and types what was run. Rounded again it is the same.
 double six_digits(double load, double (*round)(double)) {
   const double places = 5 - std::floor(std::log10(load));
   const double scale = std::pow(10, std::abs(places));
@@ -78,7 +78,7 @@ void PeakSearch::add(const PeakRun& run) {
     return end(PeakResult::Ending::undecided);
   }
   if (run.undecided) {
-    // The same load again.
+    // The same load runs again.
   } else if (phase_ != PeakPhase::confirm) {
     decide(run);
   } else if (load_ == result_.load) {
@@ -208,8 +208,8 @@ void PeakSearch::refine() {
   ++refining_;
 }
 
-// In turn above and below the crossing, whose place is followed step by step: a line through few runs may lie anywhere. Where there is
-// none, one step down from a load at which too many were late, and up from any other.
+// Runs in turn above and below the crossing, whose place is followed step by step: a line through few runs may lie anywhere. If there is
+// none, goes one step down from a load at which too many were late, and up from any other.
 double PeakSearch::refining_load() {
   if (!result_.crossing) {
     const bool too_many = seen_.back().late > settings_.allowed_share * seen_.back().queries;

@@ -213,7 +213,7 @@ TEST(PeakSearch, MovesUpAfterItMovedDown) {
   EXPECT_GE(search.result().load * 1.0201, 200);
 }
 
-// How often of 1000 searches the answer is further than `away` from the load of which half of the runs hold.
+// Counts, in 1000 searches, how often the answer is further than `away` from the load that half of the runs hold.
 int failures(double spread, double flips, double away) {
   int count = 0;
   for (uint64_t seed = 1; seed <= 1000; ++seed) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view flag_prefix = "--";
 
-// Which value of the axis the Point has; values are compared as they are on a Point, where "0" threads are a number of CPUs.
+// Returns which value of the axis the Point has; values are compared as they are on a Point, where "0" threads are a number of CPUs.
 std::optional<size_t> value_of(const Axis& axis, const Point& point, int cpus) {
   const auto actual = value_on_point(point, axis.name);
   for (size_t i = 0; actual && i < axis.values.size(); ++i) {
@@ -25,7 +25,7 @@ std::optional<size_t> value_of(const Axis& axis, const Point& point, int cpus) {
   return std::nullopt;
 }
 
-// What a Point of the grid is made of: the grid's axes, and where it has tenants, for each of them its own before those.
+// Returns what a Point of the grid is made of: the grid's axes, and if it has tenants, for each of them its own before those.
 std::vector<std::vector<Axis>> axes_of(const Grid& grid) {
   if (grid.tenants.empty()) return {grid.axes};
   std::vector<std::vector<Axis>> all;

@@ -184,7 +184,7 @@ void StudyReader::read_options(Section& section, const std::string& prefix, cons
   }
 }
 
-// What a grid knows of axes; how long and how often is for all of them, so it stands in the grid.
+// Reads what a grid knows of axes; how long and how often is for all of them, so it stands in the grid.
 void StudyReader::read_tenants(Grid& grid, const toml::node& node) const {
   const auto* tables = node.as_array();
   if (tables == nullptr) file_.fail(node, "write [[grid.tenant]] with double brackets: there are several");

@@ -12,7 +12,7 @@
 namespace deepgap {
 namespace {
 
-// What runs differ by besides the scatter within them: drift and neighbours.
+// The scatter between runs besides the one within them: drift and neighbours.
 constexpr double guard = 0.1;
 
 class ThroughputRace final : public TuneSearch {

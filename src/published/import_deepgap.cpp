@@ -214,7 +214,7 @@ std::set<std::string> set_from(const std::string& text, std::string_view between
   return parts;
 }
 
-// What a row says of Records that are not in it (record/averaged.h).
+// Sets what a row says about Records that are not in it (record/averaged.h).
 void set_average(ExportedRow& row, Record& record) {
   const auto repeats = row.whole("repeats"), records = row.whole("records"), nodes = row.whole("nodes");
   set_whole(record.facts, averaged_repeats_fact, repeats);
@@ -333,7 +333,7 @@ class ExportReader {
     }
   }
 
-  // The same as CSV and as JSON, and for a row that was imported, exported and is imported again, in which only the mark is new.
+  // Returns the same id as CSV and as JSON, and for a row that was imported, exported and is imported again, in which only the mark is new.
   std::string id_of(const CsvRow& row, const Point& point) const {
     std::map<std::string, std::string> told;
     for (size_t i = 0; i < row.cells.size(); ++i) {

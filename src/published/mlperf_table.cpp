@@ -96,7 +96,7 @@ Cells summary_cells(const std::string& text, const std::string& path) {
   return row;
 }
 
-// By the fields of a system's description, which the checker's columns have too.
+// Finds devices by the fields of a system's description, which the checker's columns have too.
 void put_devices(Cells& row, const std::function<std::string(const char*)>& of) {
   const int64_t nodes = parse_int(of("number_of_nodes")).value_or(1), each = parse_int(of("accelerators_per_node")).value_or(0);
   if (each > 0 && !of("accelerator_model_name").empty()) {

@@ -40,7 +40,7 @@ bool meet(const Range& a, const Range& b, double slack = 1e-9) {
   return a.low <= b.high + apart && b.low <= a.high + apart;
 }
 
-// nullopt: a column is missing, or has no positive value.
+// Returns nullopt if a column is missing, or has no positive value.
 std::optional<Range> expected_by(const Relation& relation, const Row& row) {
   Range expected{relation.constant, relation.constant, relation.constant};
   const auto positive = [&](const char* name) -> const Printed* {
@@ -62,7 +62,7 @@ std::optional<Range> expected_by(const Relation& relation, const Row& row) {
   return expected;
 }
 
-// In the cells' units: what the columns' factors make of the constant belongs to it.
+// Prints the formula in the cells' units: what the columns' factors make of the constant belongs to it.
 std::string formula_of(const Relation& relation, const Row& row) {
   double constant = relation.constant / row.at(relation.target).factor;
   std::string text;

@@ -16,7 +16,7 @@ constexpr const char* texts[] = {"source",    "task",        "model",   "weights
                                  "precision", "device_name", "machine", "device_kind", "study",   "currency", "verdict"};
 constexpr const char* counts[] = {"batch", "device_count", "threads", "items", "parameters"};
 
-// What other rooms will make metrics of, and published tables have already.
+// Figures that other modules will make metrics of, and published tables have already.
 struct Figure {
   const char* name;
   const char* unit;

@@ -46,7 +46,7 @@ std::optional<double> known_amount(const Facts& facts, const std::string& key) {
   return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
 }
 
-// What a control group (a container) leaves of the machine, where that is less than there is: ", CPU quota 2.5, memory limit 8 GiB".
+// Returns what a control group (a container) leaves of the machine, if that is less: ", CPU quota 2.5, memory limit 8 GiB".
 std::string limits_of_group(const Facts& environment, size_t cpus) {
   std::string limits;
   if (const auto quota = known_amount(environment, "cgroup.cpu_quota"); quota && *quota < static_cast<double>(cpus))
@@ -71,8 +71,8 @@ std::string name_of_device(const DeviceId& device, const Facts& environment) {
   return known_text(environment, fmt::format("gpu.{}{}.name", device.kind, device.index));
 }
 
-// Empty unless every device is known: half a name would be another device's. Of several processes older Stores have what the first one saw,
-// which was its own device alone.
+// Returns an empty name unless every device is known: half a name would be another device's. With several processes, older Stores have what
+// the first one saw, which was its own device alone.
 std::string device_of(const Placement& placement, const Facts& environment) {
   std::vector<std::string> names;
   for (const DeviceId& device : placement.devices) {

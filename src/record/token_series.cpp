@@ -14,7 +14,7 @@ namespace {
 
 double ms(Nanoseconds ns) { return static_cast<double>(ns) / 1e6; }
 
-// What a Series has of each query, by its name.
+// The fields that a Series has of each query, by its name.
 struct QueryField {
   const char* name;
   std::function<int64_t(const TokenStream&)> get;

@@ -13,7 +13,7 @@
 namespace deepgap {
 namespace {
 
-// What the table calls a metric's best.
+// Returns the table's title for a metric's best.
 std::string title_of(const std::string& metric) {
   if (metric == "throughput") return "Highest throughput";
   if (metric == "latency_p50_ms") return "Lowest median latency";

@@ -46,7 +46,7 @@ struct Range {
 
 std::string_view name_of(Scale scale) { return scale == Scale::linear ? "linear" : scale == Scale::log2 ? "log2" : "log10"; }
 
-// What a script draws the point from: x, its interval, y, its interval; empty where there is none.
+// Returns what a script draws the point from: x, its interval, y, its interval; empty where there is none.
 std::string values_text(const ChartPoint& point) {
   const auto end = [](const std::optional<double>& value) {
     return value && std::isfinite(*value) ? fmt::format("{:.6g}", *value) : std::string();

@@ -21,7 +21,7 @@ std::string notes_list(const std::vector<std::string>& notes) {
   return html + "</ul>\n";
 }
 
-// Those furthest from 1 first where not all can be drawn.
+// Draws those furthest from 1 first if not all can be drawn.
 std::string picture(const ComparedStores& compared) {
   std::vector<const ComparedPoint*> drawn;
   for (const ComparedPoint& point : compared.points) drawn.push_back(&point);

@@ -1,5 +1,5 @@
-// What the dispatcher did where one stood between scenario and sessions: how large the batches were, and how many queries waited in the
-// course of the window. Of each Point its last Record.
+// Shows what the dispatcher between scenario and sessions did: how large the batches were, and how many queries waited in the course of the
+// window. Each Point is shown by its last Record.
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/sections.h"

@@ -53,7 +53,7 @@ ExportColumn of_record(std::string name, std::function<Cell(const Record&)> cell
   return {std::move(name), [cell = std::move(cell)](const ExportRow& row) { return cell(*row.record); }};
 }
 
-// What a single Record has and a Point, being several, has not.
+// Makes a column that a single Record has and a Point, being several, has not.
 ExportColumn of_one(std::string name, std::function<Cell(const Record&)> cell) {
   return {std::move(name), [cell = std::move(cell)](const ExportRow& row) { return row.of_point ? Cell() : cell(*row.record); }};
 }

@@ -18,7 +18,7 @@ constexpr size_t longest_label = 28;
 bool can_be_drawn(const ForestRow& row) { return std::isfinite(row.ratio) && row.ratio > 0; }
 bool has_interval(const ForestRow& row) { return row.low && row.high && *row.low > 0 && std::isfinite(*row.high); }
 
-// From the logarithm of a ratio to pixels; 1 is always on it.
+// Maps the logarithm of a ratio to pixels; 1 is always on it.
 struct ForestAxis {
   double least = 0, most = 0;
   explicit ForestAxis(const Forest& forest) {

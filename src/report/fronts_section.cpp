@@ -26,7 +26,7 @@ struct Member {
   const PointSummary* point;
 };
 
-// From the one end to the other by the first metric.
+// Returns the front from the one end to the other by the first metric.
 std::vector<Member> front_of(const Choosable& from, const Pair& pair) {
   const GoalMetric goals[] = {pair.first, pair.second};
   std::vector<const PointSummary*> points;

@@ -21,7 +21,7 @@ std::string of_view(const View& view, const ReportOptions& /*options*/) {
   return section(view);
 }
 
-// In their order on the page.
+// The sections in their order on the page.
 constexpr Section sections[] = {
     {"summary", "Summary", of_view<summary_section>},
     {"take", "Recommendations", of_view<take_section>},

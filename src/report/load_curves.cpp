@@ -25,7 +25,7 @@ struct Loaded {
   bool held;  // the bound, by all runs
 };
 
-// What Points share that lie on one curve.
+// Identifies the Points that lie on one curve.
 struct Sweep {
   Point key;
   std::string device, tenant;

@@ -1,4 +1,4 @@
-// How latencies are distributed where load was offered by a schedule or under a bound: the share of queries that took longer, on
+// Shows the distribution of latencies if load was offered by a schedule or under a bound: the share of queries that took longer, on
 // logarithmic axes, so that the tail can be read. Invalid points are drawn too: that is where one looks for the reason.
 #include "record/verdict.h"
 #include "report/chart.h"

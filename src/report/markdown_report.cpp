@@ -1,4 +1,4 @@
-// The same report as Markdown: words and tables, for places where HTML cannot go.
+// Writes the report as Markdown: words and tables, for places where HTML cannot go.
 #include "report/best_table.h"
 #include "report/html.h"
 #include "report/key_statements.h"

@@ -1,4 +1,4 @@
-// How each number was made: from the metrics' and findings' own words.
+// Shows how each number was made: from the metrics' and findings' own words.
 #include "report/html.h"
 #include "report/sections.h"
 

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* benchmark = "resnet50";
 
-// What a round asks of ResNet-50.
+// The requirements of a round for ResNet-50.
 struct Category {
   const char* system_type;
   std::vector<std::string> scenarios;

@@ -15,8 +15,8 @@ std::string header_of(const PageParts& parts) {
          parts.lede + "</header>";
 }
 
-// What a page may run. Pictures are those that its own script makes to be copied; a page from a file system is no origin, so that 'self'
-// may not hold for what lies beside it.
+// Returns what a page may run. Images are those that its own script makes to be copied; a page from a file system has no origin, so that
+// 'self' may not hold for what lies beside it.
 std::string script_policy(const PageParts& parts) {
   if (!parts.script.empty()) return "; script-src 'unsafe-inline'; img-src data:";
   if (!parts.script_files.empty()) return "; script-src 'self' file:; img-src data:";

@@ -150,7 +150,7 @@ ChartGroup trade_off_picture(const Workload& workload, const std::vector<ShownLi
   return picture;
 }
 
-// Where threads were swept: the peak over batches of each number of threads, one line for each way of running otherwise alike.
+// Draws, if threads were swept, the peak over batches of each number of threads, one line for each way of running otherwise alike.
 std::optional<ChartGroup> threads_picture(const Workload& workload) {
   ChartGroup picture{"Throughput against threads", "best batch of each number of threads", {}, true};
   std::set<double> counts;

@@ -84,7 +84,7 @@ class Page {
     return html_page(parts);
   }
 
-  // In short: what is read first.
+  // Returns the short form: what is read first.
   std::string part() const {
     std::string out = whole_line();
     const std::string picture = families_picture();

@@ -35,7 +35,7 @@ struct Step {
   uint32_t samples = 1;
 };
 
-// As the verdict sees them: in order of completion, each costing the time since the one before.
+// Returns completions as the verdict sees them: in order, each costing the time since the one before.
 std::vector<Step> completions(const Record& record, Nanoseconds begin) {
   std::vector<Step> steps;
   Nanoseconds last = 0;
@@ -48,7 +48,7 @@ std::vector<Step> completions(const Record& record, Nanoseconds begin) {
   return steps;
 }
 
-// By when each was due: what a bound is held against.
+// Returns latencies by when each was due: a bound is held against these.
 std::vector<Step> latencies(const Record& record, Nanoseconds begin) {
   std::vector<Step> steps;
   for (const Timing& timing : record.timings) {
@@ -79,7 +79,7 @@ std::vector<SequenceBin> binned(const std::vector<Step>& steps) {
 std::string share(double change) { return format_percent(std::abs(change)); }
 const char* slower(double change) { return change > 0 ? "slower" : "faster"; }
 
-// What the verdict's own test finds in the same numbers.
+// Marks what the verdict's own test finds in the same numbers.
 class Marker {
  public:
   Marker(const Record& record, const std::vector<Step>& steps) : steps_(steps) {
@@ -128,7 +128,7 @@ class Marker {
     const double middle = percentile(values, 50);
     return {begin, end, middle, middle};
   }
-  // By least squares over the stretches, in time.
+  // Fits by least squares over the stretches, in time.
   SequenceMark line_through(double end) const {
     const auto n = static_cast<double>(series_.size());
     double x = 0, y = 0, xx = 0, xy = 0;

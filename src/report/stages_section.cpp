@@ -1,4 +1,4 @@
-// Where the time of end-to-end queries went, stage by stage.
+// Shows where the time of end-to-end queries went, stage by stage.
 #include "report/html.h"
 #include "report/sections.h"
 
@@ -41,7 +41,7 @@ std::string row(const std::string& label, const PointSummary& point) {
   return html + cell(percent(point, "decode_busy_share")) + cell(percent(point, "marked_share")) + "</tr>\n";
 }
 
-// With their labels; no more of them than the table of points has.
+// Returns the Points with their labels; no more of them than the table of points has.
 std::vector<std::pair<std::string, const PointSummary*>> shown_points(const View& view) {
   std::vector<std::pair<std::string, const PointSummary*>> points;
   for (const Workload& workload : view.workloads) {

@@ -1,4 +1,4 @@
-// What to take: the best by each goal, what nothing beats, what it costs, and from which rate on another device is the cheaper one.
+// Shows what to take: the best by each goal, what nothing beats, what it costs, and from which rate on another device is the cheaper one.
 #include "record/verdict.h"
 #include "report/chart.h"
 #include "report/front_figure.h"

@@ -54,7 +54,7 @@ TEST(TimingsTable, HasThePartsOfAQueryByTheEnginesMarks) {
   EXPECT_EQ(json[1]["compute_ms"], 0.25);
 }
 
-// As others compute it: from the text alone, sorted, by nearest rank.
+// Computes percentiles as others do: from the text alone, sorted, by nearest rank.
 TEST(TimingsTable, PercentilesOfTheRowsAreThoseOfTheRecord) {
   Record record = example();
   record.timings.clear();

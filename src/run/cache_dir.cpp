@@ -26,7 +26,7 @@ bool can_be_written(const std::string& folder) {
   return ::access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
-// What stands there may have been put there by anybody: it must be a folder of this user's that no other may write.
+// Anybody may have put something there: it must be a folder of this user's that no other may write.
 std::string temporary_cache() {
   std::string folder = fmt::format("{}/deepgap-cache-{}", folder_for_temporary_files(), ::getuid());
   ::mkdir(folder.c_str(), 0700);

@@ -1,4 +1,4 @@
-// Which Points the child that looked at them goes on with. The children here are this test program, which lists its tests and ends.
+// Tests which Points the child that looked at them goes on with. The children are this test program, which lists its tests and ends.
 #include "run/child_process.h"
 
 #include "record/record_json.h"

@@ -150,7 +150,7 @@ DeviceLocks::~DeviceLocks() {
   if (told_) ::unlink(holder_file(folder_, ::getpid()).c_str());
 }
 
-// For people; the lock counts.
+// Writes the file for people; the lock counts.
 void DeviceLocks::tell() {
   if (devices_.empty()) return;
   const FileDescriptor file = open_shared(holder_file(folder_, ::getpid()));

@@ -124,7 +124,7 @@ void Supervisor::Duel::load() {
   }
 }
 
-// Those that were held against one reference have the same answers already.
+// Refuses contenders with other answers. Those that were held against one reference have the same answers already.
 void Supervisor::Duel::refuse_other_answers() {
   const Point& first = jobs_[0].point;
   for (size_t i = 1; i < jobs_.size(); ++i) {

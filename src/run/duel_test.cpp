@@ -36,7 +36,7 @@ nlohmann::json answers_of(std::vector<float> values, double min_sqnr_db = 60) {
 
 nlohmann::json gave(double items_per_s, double seconds = 0.25) { return {{"items_per_s", items_per_s}, {"seconds", seconds}}; }
 
-// What a contender does of its turn number `turn`, those to get going included; false: as it usually does.
+// The reaction of a contender to its turn number `turn`, those to get going included; false: as it usually does.
 using Surprise = std::function<bool(ScriptedLink& worker, int turn)>;
 
 struct Contending {

@@ -130,7 +130,7 @@ Inspected inspected(const Study& study, const RunSettings& settings, const std::
   }
 }
 
-// What the inspection saw becomes part of the Points.
+// Makes what the inspection saw part of the Points.
 void take_in(const std::vector<InspectedPoint>& seen, const Distinct& distinct, bool is_part, InspectedPlan& plan) {
   const auto of = [&](const Job& job) -> const InspectedPoint& { return seen[distinct.places.at(job.point_id)]; };
   for (Job& job : plan.jobs) {
@@ -171,7 +171,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, cons
   return plan;
 }
 
-// As the canonical text of a Point that has only what a process is loaded with.
+// Returns the canonical text of a Point that has only what a process is loaded with.
 std::string group_key(const Job& job, const InspectedPlan& plan) {
   Point point = job.point;
   if (is_of_a_set(point)) return set_key(point);

@@ -20,7 +20,7 @@
 namespace deepgap {
 namespace {
 
-// That even a busy machine looks at.
+// Points that even a busy machine looks at in a second.
 constexpr uint64_t points_a_second = 500;
 
 ChildLimits limits_for(const std::vector<Point>& points) {
@@ -156,7 +156,7 @@ bool read_files_of(const std::vector<Point>& points, const std::string& cache_di
   try {
     return !inspect_by(reading_command, with_files, cache_dir, unopened, interrupts).interrupted;
   } catch (const PointError& error) {
-    // Its place among all of them.
+    // The error's place counts within the Points that have files.
     const Point& guilty = with_files[error.point()];
     throw PointError(error, static_cast<size_t>(std::find(points.begin(), points.end(), guilty) - points.begin()), error.axis());
   }

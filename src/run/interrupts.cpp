@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<int, 3> signals{SIGINT, SIGTERM, SIGHUP};
 
-// What a handler may touch: lock-free and outliving every Interrupts.
+// State that a handler may touch: lock-free and outliving every Interrupts.
 std::atomic<int> interrupt_count{0};
 std::atomic<int> last_signal{0};
 std::atomic<int> wake_descriptor{-1};

@@ -25,7 +25,7 @@
 namespace deepgap {
 namespace {
 
-// What an existing Store says of the Plan; nothing where there is none.
+// The part of the Plan that an existing Store knows; empty if there is no Store.
 struct Past {
   std::set<JobId> finished;
   PastSearches searches;
@@ -81,7 +81,7 @@ void plan_search(const Job& from, const PeakOrder& order, const PastSearches& pa
                                usual, time(planned.seconds), most, time(most * one));
 }
 
-// What is not known from earlier runs is looked at, where a person waits for the answer.
+// Looks at what is not known from earlier runs, if a person waits for the answer.
 void look(const Study& study, const RunSettings& settings, const InspectedPlan& plan, const Past& past, Interrupts& interrupts,
           Progress& progress, TimeEstimate& estimate) {
   std::vector<Job> open;

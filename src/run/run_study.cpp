@@ -40,7 +40,7 @@
 namespace deepgap {
 namespace {
 
-// How many Records come together.
+// Returns how many Records come together.
 size_t set_size(const Point& point) {
   const auto tenant = tenant_place(point);
   const auto contender = contender_place(point);
@@ -100,7 +100,7 @@ class Run {
     devices_ = hold_devices(devices, settings_.locks, settings_.store_path, host_, settings_.progress);
   }
 
-  // With --strict a Point is a failure too whose repeats are each fine and differ by more than was asked of them together.
+  // With --strict, adds as a failure a Point whose repeats are each fine and differ by more than was asked of them together.
   void add_unstable_points() {
     if (!settings_.strict) return;
     const auto& failures = report_.failures;
@@ -121,7 +121,7 @@ class Run {
                      [&](const PointSummary& a, const PointSummary& b) { return position.at(a.point_id) < position.at(b.point_id); });
   }
 
-  // What the Store has of this Plan counts as done, with its outcome. A search asks for what it needs (known_run).
+  // Counts what the Store has of this Plan as done, with its outcome. A search asks for what it needs (known_run).
   void read_finished() {
     if (searches()) past_searches_ = read_past_searches(store_->store(), settings_.own_study ? study_.name : std::optional<std::string>());
     std::set<JobId> planned;
@@ -233,7 +233,7 @@ class Run {
     return planner;
   }
 
-  // What a budget counts, in seconds: time that passed here, and what passed on the clocks of runs in virtual time, which take none.
+  // Returns what a budget counts, in seconds: time that passed here, and on the clocks of runs in virtual time, which take none.
   double spent_since(std::chrono::steady_clock::time_point begin) const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() + virtual_s_;
   }
@@ -283,7 +283,7 @@ class Run {
     record.environment = plan_.environment;
   }
 
-  // What needs no worker: thousands of Records at times, so that a transaction for each would take longer than all else.
+  // Saves what needs no worker: at times thousands of Records, so that a transaction for each would take longer than all else.
   void save_without_worker() {
     constexpr size_t at_once = 256;
     std::vector<const Job*> jobs;
@@ -355,7 +355,7 @@ class Run {
       report_.failures.back().of_verdict = point_id(record.point);
   }
 
-  // Before the label, whose end a narrow terminal cuts.
+  // Returns the words before the label, whose end a narrow terminal cuts.
   std::string phase(const Job& job) const {
     if (looking_) return "first look: ";
     return job.peak_phase.empty() ? "" : job.peak_phase + ": ";

@@ -103,7 +103,7 @@ nlohmann::json estimate_json(const Estimate& estimate) {
   return json;
 }
 
-// What can be spared goes first.
+// Returns the steps; what can be spared goes first.
 const std::vector<Squeeze>& squeezes() {
   static const std::vector<Squeeze> steps{{"options", 24}, {"result", 28}, {"model", 32}, {"options", 12}, {"model", 20},  {"dataset"},
                                           {"weights"},     {"95 % CI"},    {"options"},   {"repeats"},     {"top-1 %"},    {"p50 ms"},

@@ -25,7 +25,7 @@
 namespace deepgap {
 namespace {
 
-// Between the word to begin and the beginning: every rank has read it by then.
+// Time between the order to begin and the beginning: every rank has read it by then.
 constexpr std::chrono::nanoseconds barrier_margin = std::chrono::milliseconds(20);
 
 // The devices that one of several processes drives. One device is shared by all, and so are its threads.
@@ -54,7 +54,7 @@ WorkOrder order_of_tenant(WorkOrder order) {
 
 std::string tenant_text(const Point& point) { return fmt::format("tenant {} ({})", option_of(point, "tenant"), tenant_name(point)); }
 
-// How long a worker may take to end a query after Ctrl-C, before it is killed.
+// Time that a worker may take to end a query after Ctrl-C, before it is killed.
 constexpr auto grace = std::chrono::seconds(3);
 
 Record decode_record(const Frame& frame) {
@@ -70,7 +70,7 @@ struct NotStarted : Error {
   using Error::Error;
 };
 
-// After these the process may be in any state: the next Job gets a fresh one.
+// Returns whether the process may be in any state after such an outcome: the next Job gets a fresh one.
 bool spoils_worker(Outcome outcome) {
   return outcome == Outcome::crashed || outcome == Outcome::out_of_memory || outcome == Outcome::device_lost ||
          outcome == Outcome::timed_out || outcome == Outcome::interrupted;
@@ -173,7 +173,7 @@ Answer Supervisor::ask(Worker& worker, const char* kind) {
   return hear_one(patience_, worker);
 }
 
-// What became of one rank is what became of the Job.
+// Runs all ranks; the outcome of one rank is that of the Job.
 Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
   order.ranks = job.point.placement.processes;
   WorkerSet ranks(patience_);
@@ -291,7 +291,7 @@ Answer Supervisor::ask_for_end(Worker& worker) {
   return await_end(worker, "record");
 }
 
-// After an interrupt: a frame of that kind, if it comes soon and nobody interrupts again; else the worker is killed.
+// Waits, after an interrupt, for a frame of that kind; if it does not come soon or somebody interrupts again, kills the worker.
 Answer Supervisor::await_end(Worker& worker, const char* kind) {
   const Nanoseconds until = host_.now() + std::chrono::nanoseconds(grace).count();
   std::string why = " twice";

@@ -94,7 +94,7 @@ TEST_F(SupervisorTest, OneWorkerServesTheJobsOfABatch) {
   EXPECT_EQ(host_.started, 1U);
 }
 
-// As the runs of a search come, one Batch each.
+// The Batches come as the runs of a search do, one each.
 TEST_F(SupervisorTest, AWorkerThatIsKeptServesTheNextBatchOfItsGroup) {
   host_.scripts = {answers(), answers(), answers()};
   host_.started = 0;
@@ -294,7 +294,7 @@ TEST_F(SupervisorTest, RanksExchangeTextsWhileTheyLoad) {
   EXPECT_EQ(second, first);
 }
 
-// At load, where the ranks find each other, and in mid-run: what one does ends all, and is the Point's Record.
+// A rank fails at load, where the ranks find each other, or in mid-run: that ends all, and is the Point's Record.
 TEST_F(SupervisorTest, ARankThatDiesOrHangsWhereverItIsEndsTheOthers) {
   const Script measures = [](ScriptedLink& worker, const Frame& order) { worker.say(1 * s, record_of(order)); };
   const Script waits = [](ScriptedLink& worker, const Frame&) {  // for the gradients of the other one

@@ -32,7 +32,7 @@ void refuse_short_window(Nanoseconds window, double rate) {
                           format_duration(static_cast<Nanoseconds>(fewest_of_a_rate / rate * 1e9))));
 }
 
-// As the worker will have it.
+// The schedule as the worker will have it.
 struct Schedule {
   double rate = 0;
   Nanoseconds asked = 0, window = 0;  // the window grows where it would hold too few queries for its bound

@@ -64,7 +64,7 @@ WinnerLine line_of(const Workload& workload, const std::vector<Peak>& best) {
   return {fmt::format("{}: {} vs {}: no significant difference, {}x ({} to {})", workload.label, first, second, ratio, low, high), true};
 }
 
-// Where one way was measured: what it reaches.
+// Describes a workload that was measured in one way: what it reaches.
 std::string only_line(const Workload& workload, const Peak& best) {
   const MetricSummary& throughput = *best.point->find("throughput");
   const std::string interval = format_interval(throughput);

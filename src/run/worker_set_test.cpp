@@ -45,7 +45,7 @@ class WorkerSetTest : public testing::Test {
       set_.add(std::move(worker));
     }
   }
-  // Who kept the set from meeting, and why; nullopt: they met.
+  // Returns who kept the set from meeting, and why; nullopt: they met.
   std::optional<Heard> meet(const WorkerSet::Otherwise& otherwise = {}) {
     return set_.meet(
         [&](const WorkerSet::Payloads& said) {

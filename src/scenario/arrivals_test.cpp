@@ -32,7 +32,7 @@ TEST(PoissonArrivals, GapsAreExponentialAndIndependent) {
   }
 }
 
-// That the test above can fail: uniform gaps, and exponential ones that are 10 % too long.
+// The test above can fail: uniform gaps, and exponential ones that are 10 % too long.
 TEST(PoissonArrivals, TheTestOfGapsSeesOtherDistributions) {
   RandomStream random(1, "other gaps");
   std::vector<double> uniform, longer;
@@ -44,7 +44,7 @@ TEST(PoissonArrivals, TheTestOfGapsSeesOtherDistributions) {
   EXPECT_GT(exponential_distance(longer), alarm);
 }
 
-// As many arrivals as the rate says, to within 4.9 standard deviations of the Poisson distribution (1e-6).
+// The number of arrivals must match the rate to within 4.9 standard deviations of the Poisson distribution (1e-6).
 TEST(PoissonArrivals, KeepsItsRate) {
   for (const double rate : {0.5, 200.0, 2e6, 1e9}) {
     PoissonArrivals arrivals(rate, 3);

@@ -1,4 +1,4 @@
-// In virtual time: times are exact.
+// These tests run in virtual time: times are exact.
 #include "scenario/fake_target.h"
 #include "scenario/option_values.h"
 #include "scenario/test_drive.h"

@@ -35,8 +35,8 @@ class Outbox {
   size_t count_ = 0;
 };
 
-// What one instance may have in work at a time has a place of its own, written by the scenario's thread before submit() and read by the
-// completion's until `finished`.
+// The work that one instance may have at a time; each has a place of its own, written by the scenario's thread before submit() and read by
+// the completion's until `finished`.
 struct Batch {
   size_t instance = 0;
   std::vector<QueryPart> parts;
@@ -135,7 +135,7 @@ class QueueingDispatcher final : public Dispatcher {
     instance.target->on_completion([this](std::span<const Completed> completed) { deliver(completed); });
   }
 
-  // At most, when every place in an instance holds a full batch.
+  // Returns the most queries: every place in an instance holds a full batch.
   int64_t queries_in_work() const {
     const int64_t of_a_batch = (settings_.max_batch + settings_.query_samples - 1) / settings_.query_samples;
     return of_a_batch * static_cast<int64_t>(batches_.size());

@@ -58,7 +58,7 @@ struct Rig {
   void wait_until(Nanoseconds t) {
     while (clock->now() < t) clock->wait_until(t);
   }
-  // Until nothing has happened for long.
+  // Runs until nothing has happened for long.
   void finish() { wait_until(clock->now() + 1'000 * latency); }
 
   std::function<Nanoseconds(uint64_t)> time_of = [](uint64_t) { return latency; };

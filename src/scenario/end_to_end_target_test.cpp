@@ -242,7 +242,7 @@ class ThreadPreparer final : public SamplePreparer {
   ThreadedTarget target_;
 };
 
-// For ThreadSanitizer: preparer, Session and scenario on threads of their own.
+// This test is for ThreadSanitizer: preparer, Session and scenario run on threads of their own.
 TEST(EndToEndTarget, AnswersFromManyThreads) {
   for (const int64_t lanes : {1, 4}) {
     Driven driven;

@@ -57,7 +57,7 @@ class OpenLoop {
 
   bool done() const { return phase_ == Phase::waiting && flight_.idle(); }
 
-  // Until the next step() has something to do.
+  // Waits until the next step() has something to do.
   void wait() {
     const Nanoseconds until = wake();
     if (flight_.await_completions(heeds_completions(until))) clock_.wait_until(until);
@@ -83,8 +83,8 @@ class OpenLoop {
 
   bool has_enough() const { return traffic_.stopping->state() != Stopping::State::more; }
 
-  // Whether a wait until then is to end once a query is finished. Where the next query does not hang on that and is soon due, completions
-  // lie until it is sent: to wake this thread for each cost 8 to 16 % of the CPU time of a query by gRPC at 50 a second
+  // Returns whether a wait until then is to end once a query is finished. If the next query does not hang on that and is soon due,
+  // completions lie until it is sent: to wake this thread for each cost 8 to 16 % of the CPU time of a query by gRPC at 50 a second
   // (docs/reference/engines/kserve.md). What they may bring about, an end before the window's or a failure, comes that much later.
   bool heeds_completions(Nanoseconds until) const {
     const bool waits_for_room = phase_ == Phase::waiting || due_ == never || !flight_.has_room();
@@ -157,7 +157,7 @@ class OpenLoop {
     last_wait_ = wait;
   }
 
-  // What waits at the end counts too, as if it were submitted then.
+  // Returns whether waits grow; a query that waits at the end counts too, as if it were submitted then.
   bool waits_grow() {
     note_wait(end_ - due_);
     if (growth_.count() < fewest_waits) return true;
@@ -191,7 +191,7 @@ class OpenLoop {
     }
   }
 
-  // What is due and will never be issued is counted, so that it can be said.
+  // Counts what is due and will never be issued, so that it can be reported.
   void give_up() {
     offered_.oldest_wait = std::max(end_, now_) - due_;
     offered_.issuer_was_late = last_late_ > offered_.oldest_wait / 2;

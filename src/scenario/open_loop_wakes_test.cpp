@@ -1,4 +1,4 @@
-// Which completions wake an open loop, in virtual time.
+// Tests which completions wake an open loop, in virtual time.
 #include "scenario/fake_target.h"
 #include "scenario/test_drive.h"
 

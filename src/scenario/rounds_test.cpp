@@ -31,7 +31,7 @@ TEST(Rounds, SlotsThatKeepStepAreNotTwoSpeeds) {
   EXPECT_EQ(rounds->verdict().verdict, Verdict::as_found) << rounds->verdict().reason;
   EXPECT_NEAR(rounds->throughput().value, 80, 0.1);
   EXPECT_GT(*rounds->throughput().low, 79.8);
-  // What was judged before: every completion for itself.
+  // This was judged before: every completion for itself.
   const auto single = make_stopping(for_two_seconds(), 1);
   feed_slots(*single, 2, 4, in_step);
   EXPECT_EQ(single->verdict().verdict, Verdict::unstable);

@@ -118,7 +118,7 @@ class SessionTarget final : public Target {
     return position_[sample];
   }
 
-  // On any thread.
+  // Runs on any thread.
   void deliver(std::span<const Done> done) {
     delivering_.fetch_add(1, std::memory_order_acq_rel);
     while (!done.empty()) {
@@ -156,7 +156,7 @@ class SessionTarget final : public Target {
     throw Error(*failure_);
   }
 
-  // On any thread.
+  // Runs on any thread.
   void keep_failure(const Error& error) {
     const std::lock_guard lock(mutex_);
     failure_.emplace(kind_of(error), error.what());

@@ -174,7 +174,7 @@ TEST(Interval, CorrelationAsksForMore) {
   EXPECT_GT(queries_for(0.9), 5 * queries_for(0));  // (1 + rho) / (1 - rho) = 19 for an endless series
 }
 
-// What optional stopping costs: share of runs whose final interval holds the truth. Nominal 95 %.
+// Measures the cost of optional stopping: share of runs whose final interval holds the truth. Nominal 95 %.
 double coverage_after_stopping(double rho, double deviation, uint64_t seed) {
   std::mt19937_64 random(seed);
   const double covered = share_of(600, [&] {

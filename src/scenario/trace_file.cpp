@@ -22,7 +22,7 @@ TraceArrivals::TraceArrivals(const std::string& path, TraceUnit unit) : path_(pa
   if (!file_ || std::filesystem::is_directory(path)) throw Error(ErrorKind::input, fmt::format("cannot read the trace '{}'", path));
 }
 
-// With a limit: a file without line breaks must not be read as one line.
+// Reads a line up to a limit: a file without line breaks must not be read as one line.
 bool TraceArrivals::read_line() {
   line_.clear();
   ++line_number_;

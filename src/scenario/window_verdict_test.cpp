@@ -1,5 +1,5 @@
-// What a window's verdict is worth: false alarms and what is found, over the sources of stats/test_sources.h. bench/coverage has the whole
-// table.
+// Tests what a window's verdict is worth: false alarms and what is found, over the sources of stats/test_sources.h. bench/coverage has the
+// whole table.
 #include "scenario/stopping.h"
 
 #include "stats/test_series.h"

@@ -72,7 +72,7 @@ std::vector<Dictionary> dictionaries() {
           {"state", state_of}};
 }
 
-// In order, each with an id of its own that depends on nothing but what it is.
+// Returns ids in order, each of which depends on nothing but what it is.
 std::vector<std::string> ids_of(const std::vector<PointSummary>& points) {
   std::vector<std::string> ids;
   std::set<std::string> taken;
@@ -118,7 +118,7 @@ class SiteWriter {
     put(fmt::format("{}-{}.js", kind, number), fmt::format("deepgapSite.add(\"{}\",{},{});\n", kind, number, text));
   }
 
-  // By column: numbers as such, texts as places in the index's lists.
+  // Writes rows by column: numbers as such, texts as places in the index's lists.
   void write_rows(size_t from, size_t to) {
     std::string text = "{\"id\":[";
     const auto column = [&](const auto& cell) {

@@ -30,7 +30,7 @@ const SiteFile* find_file(const std::vector<SiteFile>& files, const std::string&
   return found == files.end() ? nullptr : &*found;
 }
 
-// What a data file gives to the page.
+// Returns what a data file gives to the page.
 nlohmann::json data_of(const std::vector<SiteFile>& files, const std::string& kind, int number) {
   const SiteFile* file = find_file(files, kind + "-" + std::to_string(number) + ".js");
   if (file == nullptr) return {};

@@ -66,7 +66,7 @@ std::optional<Line> fit(const std::vector<Seen>& runs) {
   return std::nullopt;
 }
 
-// How many times the binomial variance the counts scatter by round the line.
+// Returns how many times the binomial variance the counts scatter by round the line.
 double dispersion(const std::vector<Seen>& runs, const Line& line) {
   double sum = 0;
   for (const Seen& run : runs) {
@@ -76,7 +76,7 @@ double dispersion(const std::vector<Seen>& runs, const Line& line) {
   return std::max(1.0, sum / (static_cast<double>(runs.size()) - 2));
 }
 
-// Those that lie near where the line meets `target`.
+// Returns the runs near the place where the line meets `target`.
 std::vector<Seen> near_ones(const std::vector<Seen>& all, const Line& line, double target) {
   const auto distance = [&](const Seen& run) { return std::abs(line.at(run.x) - target); };
   std::vector<double> distances;
@@ -89,7 +89,7 @@ std::vector<Seen> near_ones(const std::vector<Seen>& all, const Line& line, doub
   return near;
 }
 
-// Where the line meets `target`, by x: the roots of (level + slope x - target)^2 = t^2 var(level + slope x).
+// Returns where the line meets `target`, by x: the roots of (level + slope x - target)^2 = t^2 var(level + slope x).
 std::optional<Interval> fieller(const Line& line, double target, double widening) {
   const double level = line.level - target;
   const double a = line.slope * line.slope - widening * line.var_slope;

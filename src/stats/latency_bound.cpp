@@ -27,7 +27,7 @@ std::string metric_of_part(const std::string& part) {
   return is_word ? before : "latency";
 }
 
-// On any metric.
+// Parses a bound on any metric.
 std::optional<LatencyBound> bound_from(const std::string& text) {
   const std::string metric = metric_of_part(text);
   const bool named = text.starts_with(metric + ".");

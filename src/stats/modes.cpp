@@ -50,7 +50,7 @@ class Dip {
  private:
   double gap(int64_t from, int64_t to) const { return x_[static_cast<size_t>(to)] - x_[static_cast<size_t>(from)]; }
 
-  // Whether the line from `far` over `near` to `at` bends the wrong way, so that `near` lies off the curve.
+  // Returns whether the line from `far` over `near` to `at` bends the wrong way, so that `near` lies off the curve.
   bool bends(int64_t at, int64_t near, int64_t far) const {
     return gap(near, at) * static_cast<double>(near - far) >= gap(far, near) * static_cast<double>(at - near);
   }
@@ -176,7 +176,7 @@ double effective_count(std::span<const double> is_low, double share) {
   return std::min(n, share * (1 - share) / mean->variance_of_mean);
 }
 
-// By how many standard deviations there are more runs of a group than in a random order.
+// Returns by how many standard deviations there are more runs of a group than in a random order.
 double runs_z(std::span<const double> is_low, double share) {
   const auto n = static_cast<double>(is_low.size());
   double runs = 1;

@@ -10,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-// What the variance of normal values is below, at 95 %, as a multiple of the one seen.
+// Returns the 95 % upper bound on the variance of normal values, as a multiple of the one seen.
 double upper_bound_of_variance(double degrees_of_freedom) {
   constexpr double below = 0.05;
   return degrees_of_freedom / boost::math::quantile(boost::math::chi_squared(degrees_of_freedom), below);
@@ -34,7 +34,7 @@ NestedMean on_one_node(std::span<const ProcessValue> values) {
   return {{moments.mean(), seen / k, k - 1, moments.count()}, std::max(0.0, moments.variance() - within), seen, 0, 1};
 }
 
-// How processes scatter around their node's mean, by all nodes that have several.
+// The scatter of processes around their node's mean, by all nodes that have several.
 struct WithinNodes {
   double squares = 0, degrees_of_freedom = 0, within = 0, count = 0;
 

@@ -17,7 +17,7 @@ constexpr int most_rounds = 500;
 constexpr double settled = 1e-12;
 constexpr size_t nodes_for_several = 8;  // below, one outlier is looked for
 
-// What one node measured of one thing.
+// The measurements of one thing on one node.
 struct Cell {
   uint32_t thing = 0, node = 0;
   std::vector<double> runs;  // logarithms
@@ -177,7 +177,7 @@ const Node& find_node(const std::vector<Node>& nodes, uint32_t number) {
   return *std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) { return node.number == number; });
 }
 
-// The same without the run of the node that is furthest from the others' in the direction in which the node is.
+// Returns the cells without the node's run that is furthest from the others' in the direction in which the node is.
 std::vector<Cell> without_worst_run(std::vector<Cell> cells, uint32_t number, bool is_slow) {
   std::map<uint32_t, Moments> others;
   for (const Cell& cell : cells) {

@@ -94,7 +94,7 @@ TEST(OutlierNodes, ThingsLinkNodes) {
   EXPECT_THAT(outliers(values), ElementsAre(5, 14));
 }
 
-// What the page promises, with fewer series than bench/coverage has: equal nodes are named in at most 5 % of fleets.
+// Checks the page's promise, with fewer series than bench/coverage has: equal nodes are named in at most 5 % of fleets.
 TEST(OutlierNodes, EqualNodesAreSeldomNamed) {
   std::mt19937_64 random(11);
   std::normal_distribution<double> normal;

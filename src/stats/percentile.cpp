@@ -28,7 +28,7 @@ size_t binomial_quantile(size_t n, double share, double probability) {
   return low;
 }
 
-// By how much the share of values up to `level` varies more than that of independent ones; at least 1.
+// Returns how much more the share of values up to `level` varies than that of independent ones; at least 1.
 double inflation(std::span<const double> series, double level) {
   RatioSeries below;
   for (const double x : series) below.add(x <= level ? 1 : 0, 1);

@@ -32,7 +32,7 @@ double careful_error(std::span<const double> batches, double confidence) {
   return std::sqrt(plain->variance_of_mean * widening) * unsure;
 }
 
-// What is still to be allowed for after so many seconds, on a line between these over the logarithm of the time.
+// The allowance after so many seconds, on a line between these over the logarithm of the time.
 struct Allowance {
   double seconds, logarithm;
 };
@@ -76,7 +76,7 @@ void PairedSequence::look() {
   look_ = Look{pairs(), ratio(), {ratio() * std::exp(-half), ratio() * std::exp(half)}, find_shape(batches, margin_).shape, resolution};
 }
 
-// For the mean's logarithm after n pairs: s * sqrt(2 (n r + 1) / (n^2 r) * ln(sqrt(n r + 1) / alpha)), r chosen for tuned_for pairs.
+// Returns half the width of the logarithm's interval: s * sqrt(2 (n r + 1) / (n^2 r) * ln(sqrt(n r + 1) / alpha)), r by tuned_for.
 double PairedSequence::half_width(double n) const {
   const double alpha = 1 - confidence_;
   const double r = (-2 * std::log(alpha) + std::log(-2 * std::log(alpha) + 1)) / tuned_for;

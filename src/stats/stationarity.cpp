@@ -43,8 +43,8 @@ double correlation(std::span<const double> series, double mean, double squares, 
   return squares > 0 ? sum / squares : 0;
 }
 
-// By how much correlation widens the variance of Kendall's S: never below 1. Only correlations that are significant count, up to the first
-// that is not.
+// Returns how much correlation widens the variance of Kendall's S: never below 1. Only correlations that are significant count, up to the
+// first that is not.
 double kendall_widening(std::span<const double> residuals) {
   const std::vector<double> ranks = ranks_of(residuals);
   const auto n = static_cast<double>(ranks.size());

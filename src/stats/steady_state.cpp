@@ -33,7 +33,7 @@ bool has_trend(std::span<const double> series, double tolerance) {
 }  // namespace
 
 size_t mser_truncation(std::span<const double> series) {
-  // From the end, so that each suffix's mean and squares come from the one before; see moments.h.
+  // The loop runs from the end, so that each suffix's mean and squares come from the one before; see moments.h.
   double mean = 0, squares = 0, best = 0;
   size_t best_start = 0;
   for (size_t i = series.size(); i-- > 0;) {

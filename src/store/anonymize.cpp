@@ -1,4 +1,4 @@
-// What --anonymous promises: no host name, serial number, user name or absolute path is left in a Record.
+// The promise of --anonymous: no host name, serial number, user name or absolute path is left in a Record.
 //
 // Facts are dropped by the words in their dotted keys (host name, serial, uuid, user, ...). Their values, and the user names seen in paths,
 // are then secrets: they are replaced wherever else they occur as a word, in any case. Absolute paths shrink to their last part, so that
@@ -56,7 +56,7 @@ bool tells_who(const std::string& key, const Fact& fact) {
   return false;
 }
 
-// How much of the text are the folders of a path: up to its last part, which is "x.onnx" in "../models/x.onnx" and "b" in "a/b/".
+// Returns how much of the text is the folders of a path: up to its last part, which is "x.onnx" in "../models/x.onnx" and "b" in "a/b/".
 size_t folders_length(std::string_view path) {
   const size_t last = path.find_last_not_of('/');
   if (last == std::string_view::npos) return 0;
@@ -74,7 +74,7 @@ bool is_path(const std::string& value) {
          (value.starts_with(".") || value.starts_with("/") || value.starts_with("~") || last_part(value).find('.') != std::string::npos);
 }
 
-// What of a Point names files.
+// Returns the parts of a Point that name files.
 std::vector<std::string> paths_of(const Point& point) {
   std::vector<std::string> paths{point.model, point.weights, point.dataset};
   for (const auto& [key, value] : point.options) {
@@ -142,7 +142,7 @@ class Secrets {
       at = text.begin() + offset;
     }
   }
-  // Where they begin a path: not in the middle of a longer one, which has folders of its own.
+  // Removes folders where they begin a path: not in the middle of a longer one, which has folders of its own.
   static void remove_folders(std::string& text, const std::string& folders) {
     for (size_t at = text.find(folders); at != std::string::npos; at = text.find(folders, at)) {
       const bool begins = at == 0 || !(is_word(text[at - 1]) || text[at - 1] == '.' || text[at - 1] == '/');
@@ -229,7 +229,7 @@ std::set<std::string> cleaned(const std::set<std::string>& texts, const Secrets&
   return result;
 }
 
-// Whether two environments differ in numbers at most, such as free memory: then what was removed from one is removed from the other.
+// Returns whether two environments differ in numbers at most, such as free memory: then both lose what was removed from one.
 bool same_texts(const Facts& a, const Facts& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& left, const auto& right) {
     if (left.first != right.first || left.second.index() != right.second.index()) return false;

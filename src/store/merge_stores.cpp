@@ -73,7 +73,7 @@ struct Choice {
   }
 };
 
-// What a Store's Points and environments say of who measured what.
+// Collects who measured what, by a Store's Points and environments.
 class Results {
  public:
   Results(Database& database, const MergeInput& input, Once once) : scope_(input.scope), once_(once) {
@@ -213,7 +213,7 @@ class Merge {
     for (auto& [key, choice] : found) add(key, std::move(choice));
   }
 
-  // nullopt: all.
+  // Returns nullopt if all rows are wanted.
   std::optional<std::unordered_set<int64_t>> wanted_rows(Database& source) {
     if (!settings_.wanted) return std::nullopt;
     std::unordered_set<int64_t> rows;
@@ -248,7 +248,7 @@ class Merge {
     beside_[key].insert(words_of(choice));
   }
 
-  // The same whatever the order of the Stores was.
+  // Writes the same notes whatever the order of the Stores was.
   void write_notes() {
     constexpr size_t most_told = 8;
     for (const auto& [key, beside] : beside_) {

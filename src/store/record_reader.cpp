@@ -170,7 +170,7 @@ void RecordReader::read_columns() {
   record.timings_dropped = s.integer(timings_dropped);
 }
 
-// What the Record before this one shared with it is still there.
+// Keeps what the Record before this one shared with it.
 void RecordReader::read_shared() {
   const SqlStatement& s = records_;
   if (const int64_t id = s.integer(point); std::exchange(kept_.point, id) != id) record_.point = look_up(points_, id, "points");
@@ -236,7 +236,7 @@ void RecordReader::read_metrics(int64_t row) {
   }
 }
 
-// Not after the end: a step behind the last row begins again.
+// Does not step after the end: a step behind the last row begins again.
 void RecordReader::step_metrics() { metrics_row_ = metrics_.step() ? std::optional(metrics_.integer(0)) : std::nullopt; }
 
 // A kind that a later version may add is passed over.

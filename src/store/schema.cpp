@@ -52,7 +52,7 @@ constexpr const char* is_as_found =
     "json_extract(json, '$.options.duel'), json_extract(json, '$.options.published')) IS NOT NULL) AND id NOT IN "
     "(SELECT record FROM metric_values WHERE metric = (SELECT id FROM metric_names WHERE name = 'offered_rate'))";
 
-// To the next version.
+// Returns the step to the next version.
 std::string step_from(int64_t version) {
   switch (version) {
     case 1:
@@ -103,8 +103,8 @@ int64_t version_of(Database& database) {
   return std::max(*version, database.query_int("PRAGMA user_version"));  // the same number, in the file's header
 }
 
-// What is read must lie in the file: behind a view, a virtual table or a column that is computed there may be more than any memory holds,
-// and a trigger would run with every Record.
+// Throws unless what is read lies in the file: behind a view, a virtual table or a column that is computed there may be more than any
+// memory holds, and a trigger would run with every Record.
 void require_plain_tables(Database& database, int64_t version) {
   std::vector<std::string_view> needed{"meta",    "runs",         "environments",  "settings", "points",
                                        "records", "metric_names", "metric_values", "blocks"};

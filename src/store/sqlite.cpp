@@ -36,7 +36,7 @@ std::string immutable_uri(const std::string& path) {
 int open_flags(Database::Open how) {
   switch (how) {
     case Database::Open::read:
-      // Where the file may be written, so that the last one to close it clears the log away; query_only keeps it from being changed.
+      // Opens for writing where possible, so that the last one to close clears the log away; query_only keeps the file from being changed.
       return SQLITE_OPEN_READWRITE;
     case Database::Open::read_immutable:
       return SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;

@@ -83,7 +83,7 @@ TEST(StoreErrors, ANewerVersionSaysSo) {
 }
 
 TEST(StoreErrors, AReadOnlyFolderIsNamedBeforeAnythingRuns) {
-  // Also root may not make files here.
+  // Root may not make files here either.
   EXPECT_THAT(open_error("/sys/deepgap.db", Store::Mode::append), HasSubstr("/sys/deepgap.db"));
 }
 
@@ -131,7 +131,7 @@ TEST(StoreErrors, WhatIsReadMustBePlainTables) {
     EXPECT_EQ(open_error(path, Store::Mode::read), open_error(path, Store::Mode::append));
     return open_error(path, Store::Mode::read);
   };
-  // Without an end, each row a megabyte.
+  // The view has no end, and each row is a megabyte.
   EXPECT_THAT(error_after("DROP TABLE runs; CREATE VIEW runs AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
                           "SELECT i AS id, hex(zeroblob(500000)) AS run_id, '' AS study FROM n"),
               HasSubstr("runs is not a plain table"));

@@ -174,7 +174,7 @@ TEST(Store, ACopyIsOfTheRecordsThatAreWanted) {
   EXPECT_EQ(records[0].record_id, second);
 }
 
-// As version 1 left it.
+// Makes the Store as version 1 left it.
 void make_older(const std::string& path) {
   run_sql(path, "DROP TABLE profiles; DROP TABLE remarks; UPDATE meta SET value = '1' WHERE key = 'schema'; PRAGMA user_version = 1");
 }

@@ -54,7 +54,7 @@ bool share_a_run(const PointSummary& a, const PointSummary& b) {
 
 bool is_lower_better(const std::string& metric) { return find_metric(metric)->better == Better::lower; }
 
-// By how much b does better, as a ratio above 1.
+// Returns how much better b does, as a ratio above 1.
 RepeatsRatio gain_of(RepeatsRatio ratio, bool lower_is_better) {
   if (lower_is_better) ratio.ratio = 1 / ratio.ratio;
   return ratio;

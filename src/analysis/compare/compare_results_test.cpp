@@ -174,7 +174,7 @@ TEST(CompareResults, TheGateTestsTheMarginAndNotEquality) {
   EXPECT_EQ(failed_surely, 0) << "1.8 % slower for certain is within 2 %";
 }
 
-// What no point shows by itself: all of them are 3 % slower and scatter by 1 %.
+// No point shows it by itself: all of them are 3 % slower and scatter by 1 %.
 TEST(CompareResults, AGateFindsASlowdownThatAllPointsShare) {
   int failed = 0, within = 0, one_point = 0;
   constexpr int gates = 200;

@@ -51,9 +51,9 @@ std::optional<Estimate> quotient(const Estimate& a, const Estimate& b) {
 
 double devices_of(const Point& point) { return static_cast<double>(point.placement.devices.size()); }
 
-// In watts, of everything that the Price is about; nullopt: neither measured nor given.
+// Returns the watts of everything that the Price is about; nullopt: neither measured nor given.
 std::optional<Estimate> power_of(const Price& price, const Point& point, const std::map<std::string, Estimate>& known) {
-  // What the probes read is of the Point's devices; a whole machine takes more than these.
+  // The probes read the Point's devices alone; a whole machine takes more than these.
   const Estimate* measured = find(known, "power_w");
   if (measured != nullptr && !price.of_machine) return *measured;
   if (!price.power_w) return std::nullopt;
@@ -64,7 +64,7 @@ double share_of_price(const Price& price, const Point& point) {
   return price.of_machine ? 1 : devices_of(point) / static_cast<double>(price.devices);
 }
 
-// For a million of what a rate counts.
+// Returns the cost of a million of what a rate counts.
 std::optional<Estimate> cost_per_million(const Estimate& hourly, const std::map<std::string, Estimate>& known, const char* rate) {
   const Estimate* per_s = find(known, rate);
   return per_s == nullptr ? std::nullopt : quotient(scaled(hourly, 1e6 / seconds_per_hour), *per_s);
@@ -74,7 +74,7 @@ std::string nameless(const Point& point) {
   return fmt::format("no price for {} of {}: its Records do not tell which device it was", point.backend, point.model);
 }
 
-// What was taken from the grid for 1000 items, in kWh.
+// Returns the kWh that were taken from the grid for 1000 items.
 std::optional<Estimate> kwh_per_1000_items(const Prices& prices, const std::map<std::string, Estimate>& known) {
   const Estimate* joules = find(known, "energy_j_per_item");
   if (joules == nullptr || !prices.electricity) return std::nullopt;
@@ -85,7 +85,7 @@ void put(std::map<std::string, Estimate>& costs, const char* id, const std::opti
   if (value) costs.emplace(id, *value);
 }
 
-// As moments, with the degrees of freedom of the metric whose scatter it has.
+// Returns the estimate as moments, with the degrees of freedom of the metric whose scatter it has.
 MetricSummary summary_of(const Estimate& estimate, const PointSummary& point) {
   const MetricSummary* throughput = point.find("throughput");
   MetricSummary summary{estimate, moments_of(estimate), throughput != nullptr && throughput->over_repeats};

@@ -36,7 +36,7 @@ double high_end(const MetricSummary& metric) {
 
 double limit_s(const LatencyBound& bound) { return static_cast<double>(bound.limit) / 1e9; }
 
-// What the demand's rate is of: users who know nothing of each other.
+// Returns whether users who know nothing of each other send the queries, as the demand's rate assumes.
 bool is_server(const Point& point) { return scenario_traits(point.scenario).poisson && load_of(point).has_value(); }
 
 std::optional<double> latency_s(const PointSummary& point, double percent) {
@@ -50,9 +50,9 @@ bool held_own_bound(const PointSummary& point, const LatencyBound& asked) {
   return own && own->percent == asked.percent && own->limit <= asked.limit && point.verdict == Verdict::valid;
 }
 
-// The latency that a Point is held against a bound with; nullopt: not known. Of one that held a bound of its own that is as strict, it is
-// at most that limit, by the count of late queries in each run: the interval of the percentile within a run cannot say more. How much runs
-// differ is in the interval over repeats alone, so where there are several, latency_s counts.
+// Returns the latency that a Point is held against a bound with; nullopt: not known. If it held a bound of its own that is as strict, the
+// latency is at most that limit, by the count of late queries in each run: the interval of the percentile within a run cannot say more. How
+// much runs differ is in the interval over repeats alone, so where there are several, latency_s counts.
 std::optional<double> latency_for(const PointSummary& point, const LatencyBound& bound) {
   const auto latency = latency_s(point, bound.percent);
   if (!held_own_bound(point, bound)) return latency;
@@ -234,7 +234,7 @@ std::optional<double> value_of(const Candidate& candidate, Goal goal, const Dema
   if (goal == Goal::cost) return candidate.cost_per_1000;
   if (goal == Goal::energy) return candidate.energy_j_per_item;
   if (goal == Goal::latency) return candidate.latency_s;
-  // Without a rate: how many devices one item a second takes.
+  // Without a rate, the goal is how many devices one item a second takes.
   return static_cast<double>(candidate.devices) / (demand.rate ? 1 : candidate.capacity);
 }
 

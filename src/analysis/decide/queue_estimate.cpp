@@ -27,14 +27,14 @@ std::vector<double> unit_arrivals(int queries) {
   return {most.begin(), most.begin() + queries};
 }
 
-// By size of a batch; of 0 nothing.
+// Returns times by size of a batch; entry 0 is empty.
 std::vector<BatchTimes::Times> times_by_size(const BatchTimes& times) {
   std::vector<BatchTimes::Times> by_size(static_cast<size_t>(times.largest) + 1);
   for (int64_t size = 1; size <= times.largest; ++size) by_size[static_cast<size_t>(size)] = times.at(size);
   return by_size;
 }
 
-// How many of so many latencies are at most the percentile.
+// Returns how many of so many latencies are at most the percentile.
 size_t rank_of(double percent, size_t count) {
   return std::clamp<size_t>(static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(count))), 1, count);
 }

@@ -74,7 +74,7 @@ void add_rates(std::vector<Candidate> among, const Candidate& choice, const Dema
   }
 }
 
-// The same for the first bound, to an eighth and 8 times.
+// Adds break-evens for the first bound, to an eighth and 8 times.
 void add_bounds(const Workload& workload, const Candidate& choice, const Demand& demand, std::vector<BreakEven>& changes) {
   if (demand.bounds.empty()) return;
   constexpr double factors[] = {1.25, 1.5, 2, 3, 4, 8};
@@ -101,7 +101,7 @@ std::string run_command(const PointSummary& point, const std::string& more) {
   return run_command_of(p) + more;
 }
 
-// The same as a server, whose queries are of one sample.
+// Returns the command for a server, whose queries are of one sample.
 std::string peak_command(PointSummary point, const std::string& more) {
   point.point.batch = 1;
   return run_command(point, more);

@@ -263,7 +263,7 @@ TEST(Recommend, WithoutAPriceItIsLeftOutAndNamed) {
   EXPECT_THAT(found.unknown[0].what, HasSubstr("no price for NVIDIA B200"));
 }
 
-// What brute force over all points says, from the definitions alone.
+// The result of brute force over all points, from the definitions alone.
 struct Brute {
   static std::optional<double> goal(const Made& made, const Demand& demand) {
     if (made.verdict != Verdict::valid || made.unchecked) return std::nullopt;

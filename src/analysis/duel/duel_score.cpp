@@ -29,7 +29,7 @@ std::string shape_words(SeriesShape shape) {
   return "was steady";
 }
 
-// Where no interval is stated.
+// Words for a standing without a stated interval.
 std::string unresolved_words(const DuelStanding& standing, const std::string& first) {
   const std::string ratio = format_ratio(standing.ratio);
   if (standing.resolution == Resolution::too_short) {

@@ -50,7 +50,7 @@ DuelOutcome outcome_of(const PointSummary& point, const DuelFound& duel) {
   return outcome;
 }
 
-// What all contenders of it share, and who they are.
+// Returns what all contenders share, and who they are.
 Aspects duel_aspects(const DuelFound& duel, const DeviceNames& devices) {
   PointSummary common = *duel.first;
   common.point = duel_of(common.point);

@@ -1,4 +1,4 @@
-// Where throughput peaks along the batch, and the smallest batch that already gives nearly as much: the one to use where latency counts.
+// Finds where throughput peaks along the batch, and the smallest batch that is nearly as fast: the one to use where latency counts.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"
@@ -102,7 +102,7 @@ class BatchPeak final : public Finding {
     return fmt::format("batch {}, with the peak at {}{}", sweep.enough->point.batch, peak, beyond(sweep));
   }
 
-  // What is said of a peak at the end of the line.
+  // Describes a peak at the end of the line.
   static std::string beyond(const Sweep& sweep) {
     if (sweep.peak != sweep.last) return "";
     const bool larger_failed = sweep.line->points.back() != sweep.last;

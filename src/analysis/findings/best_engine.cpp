@@ -1,4 +1,4 @@
-// Which way of running a model is fastest, at which batch, and by how much the next engine is behind.
+// Finds which way of running a model is fastest, at which batch, and by how much the next engine is behind.
 #include "analysis/best_values.h"
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
@@ -112,7 +112,7 @@ class BestEngine final : public Finding {
     statement.points.push_back(rival.point);
   }
 
-  // The same against the nearest rival at its batch, where the two are best at different ones.
+  // Compares with the nearest rival at its batch, if the two are best at different ones.
   static void add_equal_batch(const Peaks& peaks, Statement& statement) {
     const Peaks rivals = rivals_of(peaks);
     if (rivals.empty()) return;

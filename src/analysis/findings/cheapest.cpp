@@ -1,5 +1,5 @@
-// What is cheapest by item, against the cheapest on every other kind and number of devices; and by run, where runs have a cost of their
-// own.
+// Finds what is cheapest by item, against the cheapest on every other kind and number of devices; and by run, where runs have a cost of
+// their own.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"
@@ -22,7 +22,7 @@ struct Cheap {
 
 double cost(const PointSummary& point, const char* metric) { return point.find(metric)->estimate.value; }
 
-// By how labels name the devices.
+// Returns the cheapest by the label of the devices.
 std::map<std::string, Cheap> cheapest_by_device(const Workload& workload, const char* metric) {
   std::map<std::string, Cheap> best;
   for (const Line& line : workload.lines) {

@@ -1,4 +1,4 @@
-// How much faster a GPU is than the CPU, each at its best.
+// Reports how much faster a GPU is than the CPU, each at its best.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/peaks.h"
@@ -75,7 +75,7 @@ class CpuBaseline final : public Finding {
     statements.push_back(std::move(statement));
   }
 
-  // In the precision in which the CPU is fastest among those that both ran.
+  // Compares in the precision in which the CPU is fastest among those that both ran.
   static std::optional<Pair> at_equal_precision(const Workload& workload) {
     for (const Peak& peak : peaks_of(workload)) {
       if (!on_cpu(*peak.line)) continue;

@@ -1,4 +1,4 @@
-// How many times one device is over another, by precision and batch, in words.
+// Reports the ratio of one device to another, by precision and batch, in words.
 #include "analysis/comparison.h"
 #include "analysis/device_ratios.h"
 #include "analysis/finding.h"
@@ -24,7 +24,7 @@ std::string caveat_of(const Ratios& ratios) {
   return common_caveat(comparisons);
 }
 
-// What keeps it from being knowledge is with it, unless all have the same `caveat`, which is said behind them.
+// Adds the caveat of each ratio, unless all have the same `caveat`, which is stated once behind them.
 std::string words_of(const DeviceRatio& ratio, const std::string& caveat) {
   return caveat.empty() ? ratio_in_words(ratio.throughput) : format_ratio(ratio.throughput.ratio);
 }

@@ -1,4 +1,4 @@
-// What duels have shown.
+// Reports the results of duels.
 #include "analysis/duel/duels.h"
 #include "analysis/finding.h"
 #include "base/registry.h"

@@ -1,5 +1,5 @@
-// What sets the pace of queries that begin with pictures in files: decoding or the network; what overlapping the two brings, and how far
-// that is from the network alone.
+// Reports what sets the pace of queries that begin with images in files: decoding or the network; what overlapping the two brings, and how
+// far that is from the network alone.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"

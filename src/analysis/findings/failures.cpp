@@ -1,4 +1,4 @@
-// What did not run and why, grouped by cause.
+// Reports what did not run and why, grouped by cause.
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"

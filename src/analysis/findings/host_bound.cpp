@@ -1,4 +1,4 @@
-// Where the GPU waits for the host: its idle share while it was measured.
+// Reports where the GPU waits for the host: its idle share while it was measured.
 #include "analysis/finding.h"
 #include "analysis/point_labels.h"
 #include "analysis/words.h"

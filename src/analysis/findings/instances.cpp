@@ -1,4 +1,4 @@
-// What several sessions bring: instances on a device, devices in a process, processes.
+// Reports what several sessions bring: instances on a device, devices in a process, processes.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/one_change.h"
@@ -82,7 +82,7 @@ class InstanceScaling final : public Finding {
     return statement;
   }
 
-  // Who might as well be the fastest.
+  // Names the lines that might as well be the fastest.
   static std::string not_separable(const std::vector<const Line*>& lines, const Line& best, const Line& one) {
     std::vector<std::string> others;
     for (const Line* line : lines) {

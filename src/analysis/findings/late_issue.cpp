@@ -1,4 +1,4 @@
-// Where the harness could not keep to its schedule: latencies then hold its own lateness.
+// Reports where the harness could not keep to its schedule: latencies then hold its own lateness.
 #include "analysis/finding.h"
 #include "analysis/point_labels.h"
 #include "analysis/words.h"

@@ -1,5 +1,5 @@
-// What about the machine or the Store may spoil a comparison: warnings the runs left, one device in several machines, several versions of
-// an engine.
+// Reports what about the machine or the Store may spoil a comparison: warnings the runs left, one device in several machines, several
+// versions of an engine.
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"

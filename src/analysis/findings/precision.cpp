@@ -1,4 +1,4 @@
-// What a lower precision brings and what it costs in accuracy.
+// Reports what a lower precision brings and what it costs in accuracy.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/one_change.h"

@@ -1,4 +1,4 @@
-// What a lower precision does to memory, power and energy, at the same batch.
+// Reports what a lower precision does to memory, power and energy, at the same batch.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/one_change.h"

@@ -22,10 +22,10 @@ struct Pair {
 
 double throughput(const PointSummary& point) { return point.find("throughput")->estimate.value; }
 
-// What a search confirmed goes before what it saw once.
+// Ranks a point that a search confirmed before one that it saw once.
 std::pair<bool, double> rank(const PointSummary& point) { return {option_of(point.point, "peak") == "confirm", throughput(point)}; }
 
-// What Offline and Server of one system share: not what only one of the two scenarios takes.
+// Returns what Offline and Server of one system share: not what only one of the two scenarios takes.
 PointOnDevice system_of(const PointSummary& point) {
   PointOnDevice key{without_search_marks(without_load(point.point)), point.identity.device};
   key.point.scenario.clear();

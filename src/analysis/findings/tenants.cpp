@@ -1,4 +1,4 @@
-// What tenants of one device cost each other.
+// Reports what tenants of one device cost each other.
 #include "analysis/finding.h"
 #include "analysis/interference.h"
 #include "analysis/words.h"

@@ -1,4 +1,4 @@
-// How a CPU engine scales with its threads, and where more of them stop helping.
+// Reports how a CPU engine scales with its threads, and where more of them stop helping.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/one_change.h"

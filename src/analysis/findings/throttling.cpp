@@ -1,4 +1,4 @@
-// Where a power limit or heat held the GPU's clocks back, and for which share of the time.
+// Reports where a power limit or heat held the GPU's clocks back, and for which share of the time.
 #include "analysis/finding.h"
 #include "analysis/point_labels.h"
 #include "analysis/words.h"
@@ -43,7 +43,7 @@ class Throttling final : public Finding {
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
-    // At full load the limit is a property of the GPU; heat is one of the room.
+    // At full load the limit is a property of the GPU; heat depends on the place where it stands.
     add_throttled(evidence.results.points, "throttled_power_share", "the GPU's power limit", Tone::note, statements);
     add_throttled(evidence.results.points, "throttled_thermal_share", "the GPU's temperature", Tone::warning, statements);
     return statements;

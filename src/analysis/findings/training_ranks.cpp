@@ -1,4 +1,4 @@
-// What several processes that train together are worth, and what averaging their gradients costs.
+// Reports what several processes that train together are worth, and what averaging their gradients costs.
 #include "analysis/baseline.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"

@@ -1,4 +1,4 @@
-// How far the numbers can be trusted: points that did not settle, that were measured once, that nothing checked.
+// Reports how far the numbers can be trusted: points that did not settle, that were measured once, that nothing checked.
 #include "analysis/finding.h"
 #include "analysis/point_labels.h"
 #include "analysis/words.h"

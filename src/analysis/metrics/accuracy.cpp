@@ -1,4 +1,4 @@
-// How many labelled samples are answered rightly (worker/accuracy.h), and what that costs against FP32 (analysis/accuracy_loss.h).
+// Accuracy: the share of labelled samples answered rightly (worker/accuracy.h), and its loss against FP32 (analysis/accuracy_loss.h).
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 

@@ -1,4 +1,4 @@
-// What the Dispatcher between scenario and sessions did; the worker leaves it in the Record.
+// Metrics of the Dispatcher between scenario and sessions; the worker leaves them in the Record.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 

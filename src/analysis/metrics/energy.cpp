@@ -64,8 +64,8 @@ std::optional<Estimate> power(const Record& record) {
   return energy ? std::optional(divided(*energy, seconds_of(*steady_of(record)), 1)) : std::nullopt;
 }
 
-// What a mean over a longer time may be beside the window's: the scatter of its slices, correlation allowed for, and the error of reading
-// the whole. Without slices there is a value alone.
+// Returns what a mean over a longer time may be beside the window's: the scatter of its slices, correlation allowed for, and the error of
+// reading the whole. Without slices there is a value alone.
 std::optional<Estimate> long_run(const Source& source, const std::vector<double>& per) {
   double divisor = 0;
   RatioSeries slices;

@@ -1,4 +1,4 @@
-// How the GPUs of the Point were while it was measured, from the probe `nvml`.
+// Metrics of the Point's GPUs while it was measured, from the probe `nvml`.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 #include "base/throttle.h"
@@ -41,7 +41,7 @@ std::optional<double> highest_between(const Series& series, Nanoseconds begin, N
   return most;
 }
 
-// What is read once a second may have no reading inside a short window: then those just outside it.
+// A series read once a second may have no reading inside a short window: then those just outside it count.
 std::optional<double> highest(const Series& series, const Window& window) {
   constexpr Nanoseconds near = 1'500'000'000;
   const auto inside = highest_between(series, window.begin, window.end);

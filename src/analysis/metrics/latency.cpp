@@ -1,4 +1,4 @@
-// How long a query took, from the time it was scheduled to begin: in a closed loop that is when it was submitted, in an open loop when it
+// Latency of a query, from the time it was scheduled to begin: in a closed loop that is when it was submitted, in an open loop when it
 // should have been, so that a stalled system cannot hide its queue (no coordinated omission). Percentiles by nearest rank.
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"

@@ -1,4 +1,4 @@
-// What was offered by a schedule, what became of it, and how well the schedule was kept. Only Points of such scenarios have these.
+// Metrics of a schedule: the load offered, what became of it, and how well it was kept. Only Points of such scenarios have these.
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "analysis/steady.h"

@@ -1,4 +1,4 @@
-// Where the time of a query goes on the device, by the marks that the engine sets; the worker leaves the means in the Record.
+// Parts of a query's time on the device, by the marks that the engine sets; the worker leaves the means in the Record.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 #include "analysis/throughput.h"

@@ -1,4 +1,4 @@
-// What the worker process used of the machine while it was measured, from the probe `proc`.
+// The worker process's use of the machine while it was measured, from the probe `proc`.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 

@@ -1,4 +1,4 @@
-// Where the time of an end-to-end query goes, from its submission to its answer; the worker leaves the means in the Record.
+// Stages of an end-to-end query, from its submission to its answer; the worker leaves the means in the Record.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 #include "analysis/throughput.h"

@@ -1,4 +1,4 @@
-// What it takes before the first answer, and how long the phases of a run were.
+// Times before the first answer, and the length of a run's phases.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 

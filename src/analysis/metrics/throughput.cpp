@@ -1,4 +1,4 @@
-// How much was done: items a second, what that is in arithmetic, and how many queries stand behind it.
+// Throughput: items a second, what that is in arithmetic, and how many queries stand behind it.
 #include "analysis/throughput.h"
 #include "analysis/metric.h"
 #include "analysis/steady.h"
@@ -27,7 +27,7 @@ Count count_of(const Record& record) {
   return count;
 }
 
-// From the times between completions, correlation allowed for; seconds per item turned round.
+// Computes the interval from the times between completions, correlation allowed for; seconds per item are inverted.
 std::optional<Interval> interval_from_completions(const Record& record) {
   RatioSeries series;
   Nanoseconds previous = find_window(record, "steady")->begin;
@@ -44,7 +44,7 @@ std::optional<Interval> interval_from_completions(const Record& record) {
 }
 
 std::optional<Estimate> throughput_median(const Record& record) {
-  // In an open loop latency includes waiting, and what it would say is no throughput of anything.
+  // In an open loop latency includes waiting, so it does not give a throughput.
   const bool is_offered = left_by_worker(record, "offered_rate").has_value();
   if (record.outcome != Outcome::ok || record.point.batch <= 0 || is_offered) return std::nullopt;
   const auto latencies = latencies_ms(record);

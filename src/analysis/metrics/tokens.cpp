@@ -1,5 +1,5 @@
-// What a Point of task generate gave: tokens a second, the time to the first one and between the others, and which requests held their
-// bounds. Everything counts from the due time. The tokens of single queries are in the Record (record/token_series.h).
+// Metrics of task generate: tokens a second, the time to the first one and between the others, and which requests held their bounds.
+// Everything counts from the due time. The tokens of single queries are in the Record (record/token_series.h).
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "analysis/steady.h"
@@ -88,7 +88,7 @@ std::optional<Estimate> rate_of(const Record& record, const std::function<std::o
   return rate;
 }
 
-// As the engine or server counts; where nobody does, by the deliveries.
+// Returns the tokens that the engine or server counts; if neither counts, the deliveries.
 std::optional<double> output_tokens(const TokenStream& stream) {
   return static_cast<double>(stream.counts.output >= 0 ? stream.counts.output : stream.tokens());
 }
@@ -115,7 +115,7 @@ std::optional<Estimate> per_user(const Record& record) {
   return speed;
 }
 
-// Whether a request held the limits of all bounds. One that a bound does not apply to, as a single token has no time per token, holds it.
+// Returns whether a request held all bounds. A bound that does not apply, as a single token has no time per token, counts as held.
 bool is_good(const TokenStream& stream, const std::vector<LatencyBound>& bounds) {
   return std::all_of(bounds.begin(), bounds.end(), [&](const LatencyBound& bound) {
     const auto value = bounded_ms(stream, bound.metric);

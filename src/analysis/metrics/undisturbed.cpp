@@ -1,4 +1,4 @@
-// What the engine did while nothing disturbed it, and in how much of the window nothing did.
+// The engine's speed while nothing disturbed it, and the share of the window that was undisturbed.
 #include "analysis/undisturbed.h"
 #include "analysis/metric.h"
 

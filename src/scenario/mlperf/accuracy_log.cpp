@@ -8,7 +8,7 @@
 namespace deepgap {
 namespace {
 
-// From the number of samples that the run was expected to issue.
+// Computes the probability from the number of samples that the run was expected to issue.
 double probability_for(const LoadgenSettings& settings) {
   if (settings.accuracy_log_sampling_target == 0) return settings.accuracy_log_probability;
   const auto effective = effective_settings(settings);

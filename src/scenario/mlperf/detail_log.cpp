@@ -17,7 +17,7 @@ std::string utc(int64_t unix_ns, const char* format) {
   return fmt::format(fmt::runtime(format), fmt::gmtime(seconds));
 }
 
-// As power meters' logs have it.
+// Prints the time as power meters' logs have it.
 std::string power_time(int64_t unix_ns) { return utc(unix_ns, "{:%m-%d-%Y %H:%M:%S}") + fmt::format(".{:03}", unix_ns / 1'000'000 % 1000); }
 
 std::string one_line(std::string text) {

@@ -108,7 +108,7 @@ bool PhaseDrive::run() {
   return true;
 }
 
-// Until the next query's time; returns the time at which it goes out.
+// Waits until the next query's time; returns the time at which it goes out.
 Nanoseconds PhaseDrive::wait() {
   if (is(LoadgenScenario::server)) {
     serve_until(result_.start + next_.query.scheduled_ns);

@@ -203,7 +203,7 @@ TEST(LoadgenDrive, Test01LogsAboutAsManyAnswersAsAsked) {
   EXPECT_NEAR(static_cast<double>(watcher.answers.size()), 200, 60);
 }
 
-// For the thread sanitizer: answers come on three threads, in any order.
+// This test is for the thread sanitizer: answers come on three threads, in any order.
 TEST(LoadgenDrive, AnswersOnOtherThreads) {
   for (const LoadgenScenario scenario :
        {LoadgenScenario::single_stream, LoadgenScenario::multi_stream, LoadgenScenario::server, LoadgenScenario::offline}) {

@@ -71,7 +71,7 @@ Made make_schedule(const LoadgenSettings& settings, size_t issued_rows, size_t l
   return made;
 }
 
-// How many queries are issued depends on the answers' times there.
+// Returns whether the number of queries depends on the answers' times.
 bool ends_by_time(const LoadgenSettings& settings) {
   const bool streams = settings.scenario == LoadgenScenario::single_stream || settings.scenario == LoadgenScenario::multi_stream;
   return streams && settings.mode != LoadgenMode::accuracy && !settings.issue_unique;

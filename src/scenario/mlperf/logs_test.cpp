@@ -116,7 +116,7 @@ TEST(LoadgenLogs, AsRecorded) {
   }
 }
 
-// Not in the settings' file of a recorded run.
+// Reads a value that is not in the settings' file of a recorded run.
 int64_t recorded_target_latency_ns(const std::string& detail) {
   for (const Json& entry : entries_of(detail)) {
     if (entry["key"] == "requested_server_target_latency_ns") return entry["value"];

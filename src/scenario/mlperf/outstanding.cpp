@@ -32,7 +32,7 @@ LoadgenOutstanding::LoadgenOutstanding(Target& target, Clock& clock, LoadgenAnsw
 
 LoadgenOutstanding::~LoadgenOutstanding() { target_.on_completion({}); }
 
-// On the Target's thread, for a piece that is in flight: the driving thread does not touch it.
+// Runs on the Target's thread, for a piece that is in flight: the driving thread does not touch it.
 void LoadgenOutstanding::keep_answers(const Completed& completed) {
   if (completed.status != Status::ok || completed.query >= pieces_.size()) return;
   Piece& piece = pieces_[completed.query];

@@ -42,7 +42,7 @@ gnmt.Server.target_latency = 250
 gnmt.Server.target_latency_percentile = 97
 )";
 
-// How many samples the benchmark's own data set has (ImageNet's, COCO's and SQuAD's validation sets, newstest2014); 0: not known here.
+// Returns the size of the benchmark's own data set (ImageNet's, COCO's and SQuAD's validation sets, newstest2014); 0: not known here.
 int64_t official_samples(const std::string& model) {
   static const std::map<std::string, int64_t> samples{{"bert_large", 10833},      {"gnmt", 3003},
                                                       {"mobilenet_v1", 50000},    {"resnet50", 50000},
@@ -51,7 +51,7 @@ int64_t official_samples(const std::string& model) {
   return found == samples.end() ? 0 : found->second;
 }
 
-// What the closed division asks of an image classifier: a share of the reference's accuracy on ImageNet.
+// Returns what the closed division asks of an image classifier: a share of the reference's accuracy on ImageNet.
 double official_accuracy(const std::string& model) {
   if (model == "resnet50") return 0.99 * 0.7646;
   if (model == "mobilenet_v1") return 0.98 * 0.7168;

@@ -1,4 +1,4 @@
-// What holds for every schedule, for settings beyond the recorded runs'; golden_test.cpp and tests/interop/loadgen compare bits.
+// Checks what holds for every schedule, for settings beyond the recorded runs'; golden_test.cpp and tests/interop/loadgen compare bits.
 #include "scenario/mlperf/schedule.h"
 
 #include "scenario/mlperf/test_settings.h"

@@ -53,7 +53,7 @@ void check_modes(const LoadgenSettings& settings) {
     refuse("accuracy_log_sampling_target and accuracy_log_probability exclude each other: leave one of them at 0");
 }
 
-// What LoadGen passes over in silence.
+// Rejects limits that LoadGen silently ignores.
 void check_limits(const LoadgenSettings& settings) {
   if (settings.max_duration_ms != 0 && settings.max_duration_ms < settings.min_duration_ms)
     refuse(fmt::format("max_duration of {} ms is below min_duration of {} ms", settings.max_duration_ms, settings.min_duration_ms));
@@ -85,7 +85,7 @@ void check_counts(const LoadgenSettings& settings) {
     refuse(fmt::format("a query of {} samples: target_qps times min_duration_ms is too large", effective.samples_per_query));
 }
 
-// What floating point makes of a count, truncated as LoadGen does.
+// Returns what floating point makes of a count, truncated as LoadGen does.
 int64_t truncated_count(double value) { return value < 9e18 ? static_cast<int64_t>(value) : INT64_MAX; }
 
 }  // namespace

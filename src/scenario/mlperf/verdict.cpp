@@ -173,7 +173,7 @@ void Judge::stop_stream(const std::vector<int64_t>& sorted, int64_t& official_ns
       fewest, result_.queries, *early_stopping_discards(percentile, result_.queries) - 1, percentile * 100, *found);
 }
 
-// From which MultiStream's latency is inferred.
+// Adds the 99th percentile, from which MultiStream's latency is inferred.
 void Judge::also_estimate_99() {
   constexpr double percentile = 0.99;
   const auto found = estimate(result_.sample_latency_ns, percentile);

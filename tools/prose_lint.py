@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that what people read is plain technical English: pages, help texts, and the string literals of src/.
+"""Checks that what people read is plain technical English: pages, help texts, the string literals of src/, and how comments begin.
 
   tools/prose_lint.py [--program build/bin/deepgap] [FILE ...]
 
-Without FILE it checks README.md, CHANGELOG.md, docs/**/*.md and src/**, except the files that tools/prose_lint_todo.txt lists; with FILE it checks
-these alone, listed or not. With --program it checks the output of `deepgap --help` and of `deepgap COMMAND --help` for every command.
+Without FILE it checks README.md, CHANGELOG.md, docs/**/*.md and src/**, and comments also in bench/, include/ and tests/, except the files that
+tools/prose_lint_todo.txt lists; with FILE it checks these alone, listed or not. With --program it checks the output of `deepgap --help` and of `deepgap COMMAND --help` for every command.
 Code blocks and `inline code` are not prose. Exit code 1: something was found, one line each.
 """
 import argparse
@@ -15,6 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TODO = ROOT / "tools" / "prose_lint_todo.txt"
+CPP_ENDINGS = (".cpp", ".cu", ".cuh", ".h")
 MOST_WORDS = 30
 MOST_CHARACTERS = 200
 
@@ -57,6 +58,7 @@ BANNED_FORMATS = [
     (r"\+-\s?\{", "plus_minus_text(): one style of intervals"),
 ]
 FRAGMENT = re.compile(r"^(?:Of|What|Whose|Who)\b")
+COMMENT_FRAGMENT = re.compile(r"[Oo]f\s")
 ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|etc|al|approx|resp|No|Fig|Sec|Eq|[A-Z])\.)$")
 
 
@@ -202,6 +204,29 @@ def literals(source):
     return parts
 
 
+def comments(source):
+    """(line, text) of each // comment of C++. Lines below each other are one comment if they begin in one column and no code stands before the second."""
+    parts, last = [], None
+    for match in LITERAL.finditer(source):
+        if not (match.group("comment") or "").startswith("//"):
+            continue
+        begin = source.rfind("\n", 0, match.start()) + 1
+        line, column = source.count("\n", 0, begin) + 1, match.start() - begin
+        text = match.group("comment").lstrip("/<! ").rstrip()
+        if last == (line - 1, column) and not source[begin:match.start()].strip():
+            parts[-1] = (parts[-1][0], f"{parts[-1][1]} {text}")
+        else:
+            parts.append((line, text))
+        last = (line, column)
+    return parts
+
+
+def check_comments(source):
+    for line, text in comments(source):
+        if COMMENT_FRAGMENT.match(text):
+            yield line, f'a comment begins with "{text.split()[0]}": begin with a subject or a verb: "{text[:60]}"'
+
+
 SENTENCE = re.compile(r"\b(?:the|a|an|is|are|to|of|in|with)\b")  # a list of names, which is long, has none of them
 
 
@@ -254,13 +279,16 @@ def listed_files(path):
 def covered(root):
     """Every file that is checked when none is named, by its path below the root."""
     pages = [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").rglob("*.md"))]
-    sources = [path for path in sorted((root / "src").rglob("*")) if path.suffix in (".cpp", ".h") and not path.name.endswith("_test.cpp")]
+    sources = [path for folder in ("bench", "include", "src", "tests") for path in sorted((root / folder).rglob("*")) if path.suffix in CPP_ENDINGS]
     return [str(path.relative_to(root)) for path in pages + sources if path.exists()]
 
 
 def check_file(root, name):
     text = (root / name).read_text(encoding="utf-8")
-    return sorted(set(check_page(text) if name.endswith(".md") else check_source(text)))
+    if name.endswith(".md"):
+        return sorted(set(check_page(text)))
+    is_read_by_users = name.startswith("src/") and not name.endswith("_test.cpp")
+    return sorted({*check_comments(text), *(check_source(text) if is_read_by_users else ())})
 
 
 def main(arguments, root=ROOT, todo=TODO):

@@ -82,6 +82,18 @@ class Sources(unittest.TestCase):
         self.assertEqual(in_source('f("' + "Conv Relu " * 30 + '");'), [])
 
 
+class Comments(unittest.TestCase):
+    def test_a_comment_does_not_begin_with_of(self):
+        source = ("// Of a batch, seconds.\nint a;\nint b;    // of one sample\n///< Of c\nint c;\n"
+                  "int long_name; // of one sample\nint d;         // of another\n    // Of the next line, which is not a continuation\n")
+        self.assertEqual([line for line, _ in prose_lint.check_comments(source)], [1, 3, 4, 6, 7, 8])
+
+    def test_other_comments_pass(self):
+        source = ("// Returns the seconds\n// of a batch.\nint a = 1;  // seconds\n            // of one batch\n"
+                  "auto b = \"// Of a text\"; f(/*of*/ 1);\nauto c = R\"(// Of raw text)\";\n// Offers the load; often.\n// Often.\n")
+        self.assertEqual(list(prose_lint.check_comments(source)), [])
+
+
 class Help(unittest.TestCase):
     def test_descriptions(self):
         found = [message for _, message in prose_lint.check_help("Usage: x\n\nOptions:\n  -a,--all TEXT     Of all that is there\n  -b                Write it\n                    and it is\n"
@@ -99,12 +111,14 @@ class Files(unittest.TestCase):
                 (root / name).write_text("This is no page.\n", encoding="utf-8")
             (root / "src" / "a.cpp").write_text('auto a = "this is no number";\n', encoding="utf-8")
             (root / "src" / "a_test.cpp").write_text('auto a = "this is no number";\n', encoding="utf-8")
+            (root / "include").mkdir()
+            (root / "include" / "a.h").write_text("int a;  // of a batch\n", encoding="utf-8")
             (root / "todo.txt").write_text("# why\ndocs/a.md\ndocs/old/\nsrc/gone.cpp\n", encoding="utf-8")
             output, errors = io.StringIO(), io.StringIO()
             with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
                 code = prose_lint.main([], root, root / "todo.txt")
             self.assertEqual(code, 1)
-            self.assertEqual([line.split(":")[0] for line in output.getvalue().splitlines()], ["README.md", "src/a.cpp"])
+            self.assertEqual([line.split(":")[0] for line in output.getvalue().splitlines()], ["README.md", "include/a.h", "src/a.cpp"])
             self.assertIn("src/gone.cpp can be removed", errors.getvalue())
             with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
                 self.assertEqual(prose_lint.main([str(root / "docs" / "a.md")], root, root / "todo.txt"), 1, "a file that is named is checked")

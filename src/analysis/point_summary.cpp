@@ -26,7 +26,7 @@ namespace {
 // The number by which equal nodes are known in different Points.
 uint64_t number_of(const std::string& node) { return node.empty() ? 0 : std::hash<std::string>()(node); }
 
-// Points of one run that share it were measured one after the other. Of no run, or of several Records of one block, each is its own.
+// Points of one run that share it were measured one after the other. A Record without a run, or one of several in a block, is its own.
 uint64_t block_of(const Record& record) { return std::hash<std::string>()(fmt::format("{}/{}", record.run_id, record.repeat)); }
 
 // The values of a Point's Records that ran, without everything else that they carry.

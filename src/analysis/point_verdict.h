@@ -4,7 +4,7 @@
 // `valid` where that is within what was asked, else `unstable`. How wide the repeats' own intervals are does not matter then, since the
 // interval over them holds it. A repeat that is invalid or undecided, and half of them being unsteady (drift, a step, two speeds), still
 // makes the Point `unstable`: an interval over repeats that all drift alike does not show the drift.
-// A latency bound is judged by the queries of all repeats (pooled_bound.h). Of three or more, the percentile's interval over them must also
+// A latency bound is judged by the queries of all repeats (pooled_bound.h). With three or more, the percentile's interval must also
 // end below the bound: how much processes differ is seen there alone.
 // Pure functions.
 #pragma once

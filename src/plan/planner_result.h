@@ -27,12 +27,12 @@ struct TunedPoint {
 struct TuneResult {
   std::vector<TunedPoint> finalists;  // as TuneSearch::standings
   size_t configurations = 0, tried = 0;
-  std::string reason;  // of the last run that failed or missed, used if there is no finalist
+  std::string reason;  // reason of the last run that failed or missed, used if there is no finalist
   bool confirmed() const { return !finalists.empty() && finalists.front().standing.confirmed; }
 };
 
 struct PlannerResult {
-  std::vector<FoundPeak> peaks;     // of a peak search, one for each Job that it began from
+  std::vector<FoundPeak> peaks;     // result of a peak search, one for each Job that it began from
   std::optional<TuneResult> tuned;  // result of tuning
 };
 

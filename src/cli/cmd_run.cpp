@@ -222,13 +222,11 @@ std::string busy_words() {
   return advice.level == Advice::Level::warning ? fmt::format("{}; {}", advice.finding, advice.remedy) : std::string();
 }
 
-// Runs the study and notes what else the machine did meanwhile. A server on this machine is one of the other processes and is no
-// disturbance.
+// Runs the study and notes what else the machine did meanwhile.
 RunReport watched_run(const Study& study, const RunSettings& settings) {
   RunReport report;
   const auto load = watch_machine(SystemRoot("/"), [&] { report = run_study(study, settings); });
-  const auto remote = [](const PointSummary& point) { return is_remote(point.point.placement); };
-  if (std::none_of(report.points.begin(), report.points.end(), remote)) report.disturbed = disturbance_words(load);
+  if (may_be_disturbed(report.points)) report.disturbed = disturbance_words(load);
   return report;
 }
 

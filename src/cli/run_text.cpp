@@ -9,6 +9,7 @@
 #include "run/progress.h"
 #include "run/text_table.h"
 #include "run/winner.h"
+#include "worker/point_options.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -208,6 +209,11 @@ std::string winners_text(const RunReport& report, size_t width) {
         "Raise --repeats or --budget, or let the engines take turns (--duel backend); deepgap doctor shows what disturbs.\n", width);
   }
   return text;
+}
+
+bool may_be_disturbed(const std::vector<PointSummary>& points) {
+  return std::none_of(points.begin(), points.end(),
+                      [](const PointSummary& summary) { return is_remote(summary.point.placement) || is_in_virtual_time(summary.point); });
 }
 
 }  // namespace deepgap

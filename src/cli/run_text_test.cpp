@@ -73,5 +73,17 @@ TEST(RunText, the_machine_is_named_once_beside_what_is_unstable) {
   }
 }
 
+TEST(RunText, NothingDisturbsVirtualTimeOrAServersAnswer) {
+  RunReport report = report_of(100, 100);
+  EXPECT_TRUE(may_be_disturbed(report.points));
+  report.points[1].point.options["null.clock"] = "virtual";
+  report.points[1].point.backend = "null";
+  EXPECT_FALSE(may_be_disturbed(report.points));
+  report.points[1].point.options.clear();
+  EXPECT_TRUE(may_be_disturbed(report.points));
+  report.points[1].point.placement.devices = {{"127.0.0.1:8000", "http", 0}};
+  EXPECT_FALSE(may_be_disturbed(report.points));
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -2,13 +2,14 @@
 
 #include "backends/common/failure.h"
 #include "backends/native/answer_log.h"
+#include "backends/native/generate_steps.h"
 #include "backends/native/query_queue.h"
 #include "backends/native/staged_prompt.h"
 #include "engine/cpu/isa.h"
 #include "engine/cpu/team.h"
-#include "engine/decoder/decoder_runtime.h"
 #include "engine/decoder/sampler.h"
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_steps.h"
 #include "model/decoder/tokenizer.h"
 
 #include <deepgap/error.h>
@@ -33,10 +34,6 @@ std::unique_ptr<Tokenizer> tokenizer_for(const DecoderModel& model, const Native
   return make_file_tokenizer(model.tokenizer);
 }
 
-WeightType stored_type(const DecoderModel& model, Precision precision) {
-  return precision == Precision::bf16 ? WeightType::bf16 : model.stored_as;
-}
-
 class GenerateSession final : public Session {
  public:
   GenerateSession(const Model& model, const LoadOptions& options, const NativeOptions& native)
@@ -52,7 +49,7 @@ class GenerateSession final : public Session {
         answers_(native.answers),
         queue_(static_cast<int>(queries_.size())) {
     const TeamScope team(threads_, {});
-    runtime_.emplace(model_, decoder_kernels(), stored_type(model_, options.precision));
+    steps_ = make_generate_steps(model_, options, native);
     thread_.emplace([this] { serve(); });
   }
 
@@ -76,7 +73,8 @@ class GenerateSession final : public Session {
     // Unique texts may take some tokens more or less.
     constexpr int64_t reserve = 8;
     const TeamScope team(threads_, {});
-    runtime_->make_cache(slots(), std::min(longest + reserve, model_.shape.context));
+    steps_->enter();
+    steps_->make_cache(slots(), std::min(longest + reserve, model_.shape.context));
   }
 
   void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) override {
@@ -102,16 +100,16 @@ class GenerateSession final : public Session {
   }
 
   MemoryUse memory() const override {
-    const int64_t bytes = runtime_->weight_bytes() + (runtime_->has_cache() ? runtime_->cache().bytes() : 0);
+    const int64_t bytes = steps_->weight_bytes() + (steps_->cache_bytes());
     return {bytes, bytes, bytes};
   }
-  PrecisionShares precision_shares() override { return runtime_->type_shares(); }
+  PrecisionShares precision_shares() override { return steps_->type_shares(); }
 
   std::map<std::string, double> take_counts() override {
     const std::lock_guard lock(mutex_);
     answers_.write(*tokenizer_);
-    std::map<std::string, double> counts{{"kv_cache_bytes", runtime_->has_cache() ? static_cast<double>(runtime_->cache().bytes()) : 0},
-                                         {"weight_bytes", static_cast<double>(runtime_->weight_bytes())}};
+    std::map<std::string, double> counts{{"kv_cache_bytes", static_cast<double>(steps_->cache_bytes())},
+                                         {"weight_bytes", static_cast<double>(steps_->weight_bytes())}};
     const Work work = std::exchange(work_, {});
     counts["prefill.tokens"] = static_cast<double>(work.prefill_tokens);
     counts["prefill.ms"] = static_cast<double>(work.prefill) / 1e6;
@@ -166,6 +164,7 @@ class GenerateSession final : public Session {
     const std::vector<int> allowed = allowed_cpus();
     const bool pins = native_.pin && static_cast<int>(allowed.size()) >= threads_;
     const TeamScope team(threads_, pins ? allowed : std::vector<int>());
+    steps_->enter();
     std::vector<Active> active;
     while (true) {
       if (active.empty()) {
@@ -190,9 +189,9 @@ class GenerateSession final : public Session {
       one.output_limit = std::max<int64_t>(prompt.output_limit, 1);
       one.sampler.emplace(native_.sampling, query.number);
       const int64_t needed = static_cast<int64_t>(one.prompt.size()) + one.output_limit;
-      if (needed > runtime_->cache().context())
+      if (needed > steps_->cache_context())
         throw Error(ErrorKind::refused, fmt::format("native: a prompt of {} tokens and an answer of {} do not fit the cache of {} tokens",
-                                                    one.prompt.size(), one.output_limit, runtime_->cache().context()));
+                                                    one.prompt.size(), one.output_limit, steps_->cache_context()));
       active.push_back(std::move(one));
     } catch (const std::exception& failure) {
       fail(one, failure);
@@ -205,7 +204,7 @@ class GenerateSession final : public Session {
   // their order.
   std::vector<DecoderRow> rows_of(const std::vector<Active>& active, std::vector<size_t>& asked, Work& work) const {
     std::vector<DecoderRow> rows;
-    const auto room = [&] { return DecoderRuntime::most_rows - static_cast<int64_t>(rows.size()); };
+    const auto room = [&] { return steps_->most_rows() - static_cast<int64_t>(rows.size()); };
     for (size_t i = 0; i < active.size() && room() > 0; ++i) {
       if (!is_answering(active[i])) continue;
       rows.push_back({active[i].slot, active[i].computed, queries_[static_cast<size_t>(active[i].slot)].answer.back(), true});
@@ -230,16 +229,16 @@ class GenerateSession final : public Session {
     const Nanoseconds begun = now();
     try {
       const std::vector<DecoderRow> rows = rows_of(active, asked, work);
-      runtime_->run(rows);
+      steps_->run(rows);
       for (const DecoderRow& row : rows) computed(active, row);
-      for (size_t n = 0; n < asked.size(); ++n) take_token(active[asked[n]], runtime_->scores(n));
+      for (size_t n = 0; n < asked.size(); ++n) take_token(active[asked[n]], n);
     } catch (const std::exception& failure) {
       for (Active& one : active) fail(one, failure);
       return active.clear();
     }
     count(work, now() - begun);
     // More answers than a step has rows take turns.
-    const auto most = static_cast<size_t>(DecoderRuntime::most_rows);
+    const auto most = static_cast<size_t>(steps_->most_rows());
     if (active.size() > most) std::rotate(active.begin(), active.begin() + static_cast<std::ptrdiff_t>(most), active.end());
     std::erase_if(active, [this](Active& one) {
       const bool done = is_finished(one);
@@ -253,8 +252,10 @@ class GenerateSession final : public Session {
     found->computed = row.position + 1;
   }
 
-  void take_token(Active& one, std::span<const float> scores) {
-    queries_[static_cast<size_t>(one.slot)].answer.push_back(one.sampler->choose(scores));
+  // `n`: its scores' place among those of the step.
+  void take_token(Active& one, size_t n) {
+    const int64_t token = one.sampler->greedy() ? steps_->best_token(n) : one.sampler->choose(steps_->scores(n));
+    queries_[static_cast<size_t>(one.slot)].answer.push_back(token);
     one.marks.push_back({MarkId::tokens, 0, now(), 1});
   }
 
@@ -326,7 +327,7 @@ class GenerateSession final : public Session {
   const int threads_;
   std::vector<Query> queries_;  // by slot
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::optional<DecoderRuntime> runtime_;
+  std::unique_ptr<DecoderSteps> steps_;
   std::vector<StagedPrompt> prompts_;  // as they were staged
   uint64_t next_number_ = 0;
   std::mutex mutex_;  // guards what the thread counts and others take
@@ -338,21 +339,8 @@ class GenerateSession final : public Session {
 
 }  // namespace
 
-std::string generate_refusal(const EngineRequest& request, const NativeOptions& native, const GraphSummary& graph) {
-  const std::vector<DeviceId>& devices = request.placement.devices;
-  if (!is_decoder(graph)) return "native: task generate needs a decoder: a GGUF file, or a network such as smollm2_135m (deepgap models)";
-  if (request.placement.processes != 1 || devices.size() != 1 || devices[0].kind != "cpu" || devices[0].index != 0)
-    return "native: task generate runs in one process on cpu: on a GPU it is not there yet";
-  if (request.precision != Precision::fp32 && request.precision != Precision::bf16)
-    return fmt::format(
-        "native: task generate computes in fp32, with weights as the file has them or in bf16, not in {}: for others give a "
-        "quantized GGUF file, or a network as smollm2_135m:type=q8_0",
-        name_of(request.precision));
-  return isa_refusal(native.isa);
-}
-
 std::unique_ptr<Session> make_generate_session(const Model& model, const LoadOptions& options, const NativeOptions& native) {
-  limit_isa(native.isa);
+  if (options.placement.devices.front().kind == "cpu") limit_isa(native.isa);
   try {
     return std::make_unique<GenerateSession>(model, options, native);
   } catch (const std::bad_alloc&) {

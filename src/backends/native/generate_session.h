@@ -1,5 +1,5 @@
-// Task generate on the CPU: a Session that computes answers token by token (engine/decoder). A thread of its own takes queries as they come
-// and steps all of them together, so that a prompt that arrives joins answers that are under way (continuous batching).
+// Task generate: a Session that computes answers token by token (model/decoder/decoder_steps.h). A thread of its own takes queries as they
+// come and steps all of them together, so that a prompt that arrives joins answers that are under way (continuous batching).
 #pragma once
 
 #include "backends/native/native_options.h"

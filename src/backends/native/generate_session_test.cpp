@@ -203,7 +203,11 @@ TEST_F(GenerateSessionTest, WhatIsNotThereIsRefusedByName) {
   EXPECT_THAT(support().reason, HasSubstr("--task generate"));
   options_.task = "generate";
   options_.placement.devices = {DeviceId{"", "cuda", 0}};
-  EXPECT_THAT(support().reason, HasSubstr("on cpu"));
+  EXPECT_TRUE(support().ok) << support().reason;
+  options_.precision = Precision::fp32;
+  EXPECT_THAT(support().reason, HasSubstr("on cuda computes in fp16 or bf16"));
+  options_.placement.devices = {DeviceId{"", "npu", 0}};
+  EXPECT_THAT(support().reason, HasSubstr("no device npu:0"));
 }
 
 TEST_F(GenerateSessionTest, CancelGivesUpWhatWaits) {

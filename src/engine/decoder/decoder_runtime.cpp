@@ -6,7 +6,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <numbers>
 
@@ -126,15 +125,15 @@ void DecoderRuntime::make_cache(int64_t sequences, int64_t context) {
   cache_.emplace(shape_, sequences, context);
   make_rotations();
   const int64_t queries = shape_.heads * shape_.head_size, keys = shape_.kv_heads * shape_.head_size;
-  const auto rows = [](std::vector<float>& values, int64_t columns) { values.resize(static_cast<size_t>(most_rows * columns)); };
+  const auto rows = [](std::vector<float>& values, int64_t columns) { values.resize(static_cast<size_t>(row_limit * columns)); };
   rows(hidden_, shape_.embedding);
   rows(normalized_, shape_.embedding);
   rows(qkv_, queries + 2 * keys);
   rows(attended_, queries);
   rows(inner_, (style_.gated ? 2 : 1) * shape_.feed_forward);
   const int64_t widest = std::max({shape_.embedding, queries, shape_.feed_forward});
-  factor_.integers.resize(static_cast<size_t>(most_rows * widest));
-  factor_.scales.resize(static_cast<size_t>(most_rows * (widest / block + 1)));
+  factor_.integers.resize(static_cast<size_t>(row_limit * widest));
+  factor_.scales.resize(static_cast<size_t>(row_limit * (widest / block + 1)));
   factor_.sums.resize(factor_.scales.size());
   attention_scores_.assign(static_cast<size_t>(omp_get_max_threads()), {});
   for (auto& scores : attention_scores_) scores.resize(static_cast<size_t>(shape_.heads / shape_.kv_heads * cache_->context() + lanes));
@@ -304,7 +303,7 @@ void DecoderRuntime::score(std::span<const DecoderRow> rows) {
 
 void DecoderRuntime::run(std::span<const DecoderRow> rows) {
   const auto count = static_cast<int64_t>(rows.size());
-  if (count == 0 || count > most_rows) throw Error(ErrorKind::internal, fmt::format("native: a step of {} rows", count));
+  if (count == 0 || count > row_limit) throw Error(ErrorKind::internal, fmt::format("native: a step of {} rows", count));
   embed(rows);
   int64_t index = 0;
   for (const Layer& layer : layers_) {
@@ -320,21 +319,20 @@ void DecoderRuntime::run(std::span<const DecoderRow> rows) {
   score(rows);
 }
 
-std::span<const float> DecoderRuntime::scores(size_t n) const {
+std::span<const float> DecoderRuntime::scores(size_t n) {
   const auto size = static_cast<size_t>(shape_.vocabulary);
   return std::span(scores_).subspan(n * size, size);
 }
 
+int64_t DecoderRuntime::best_token(size_t n) {
+  const std::span<const float> all = scores(n);
+  return std::max_element(all.begin(), all.end()) - all.begin();
+}
+
 std::map<std::string, double> DecoderRuntime::type_shares() const {
-  double all = 0;
-  for (const auto& [type, count] : numbers_) all += static_cast<double>(count);
-  std::map<std::string, double> shares;
-  for (const auto& [type, count] : numbers_) {
-    std::string name(format_of(type).name);
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    shares[name == "f32" ? "fp32" : name == "f16" ? "fp16" : name] = static_cast<double>(count) / all;
-  }
-  return shares;
+  std::map<std::string, int64_t> numbers;
+  for (const auto& [type, count] : numbers_) numbers[std::string(format_of(type).name)] = count;
+  return shares_of_types(numbers);
 }
 
 }  // namespace deepgap

@@ -1,5 +1,4 @@
-// Runs a decoder on the CPU: rows of tokens in, scores of the next tokens out, with a cache of keys and values. Rows of several sequences
-// go through the layers together, whether they belong to prompts or to answers.
+// Computes a decoder's steps on the CPU.
 //
 // A dedicated runtime instead of a Graph of operators with state: a step of one token has 30 layers of five short loops over threads, and
 // the Graph's executor would have to learn about caches that grow, weights in blocks, and rows that belong to unlike sequences.
@@ -10,6 +9,7 @@
 #include "engine/decoder/kernels.h"
 #include "engine/decoder/kv_cache.h"
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_steps.h"
 
 #include <cstdint>
 #include <map>
@@ -21,36 +21,24 @@
 
 namespace deepgap {
 
-// A token at a position of a sequence.
-struct DecoderRow {
-  int64_t sequence = 0;  // slot of the cache
-  int64_t position = 0;
-  int64_t token = 0;
-  bool wants_scores = false;  // whether the scores of the next token are wanted
-};
-
-class DecoderRuntime {
+class DecoderRuntime final : public DecoderSteps {
  public:
-  static constexpr int64_t most_rows = 128;  // rows of a step
-
   // The model outlives it. `stored_as`: the type to which matrices of floats are converted; f32: they stay as they are.
   DecoderRuntime(const DecoderModel& model, const DecoderKernels& kernels, WeightType stored_as);
 
-  // Throws Error{out_of_memory}. Forgets all sequences.
-  void make_cache(int64_t sequences, int64_t context);
-  bool has_cache() const { return cache_.has_value(); }
-  const KvCache& cache() const { return *cache_; }
-
-  // Runs at most most_rows rows; those of a sequence in the order of their positions, none missing since position 0.
-  void run(std::span<const DecoderRow> rows);
-  // Returns the scores of the last run for the n-th row that wants them, one for each token of the vocabulary.
-  std::span<const float> scores(size_t n) const;
-
-  int64_t weight_bytes() const { return weight_bytes_; }  // as they are held
-  // Returns shares of the matrices' numbers by the type they are held in, in lower case: {"q4_1": 0.8}.
-  std::map<std::string, double> type_shares() const;
+  int64_t most_rows() const override { return row_limit; }
+  void make_cache(int64_t sequences, int64_t context) override;
+  int64_t cache_bytes() const override { return cache_ ? cache_->bytes() : 0; }
+  int64_t cache_context() const override { return cache_ ? cache_->context() : 0; }
+  void run(std::span<const DecoderRow> rows) override;
+  std::span<const float> scores(size_t n) override;
+  int64_t best_token(size_t n) override;
+  int64_t weight_bytes() const override { return weight_bytes_; }
+  std::map<std::string, double> type_shares() const override;
 
  private:
+  static constexpr int64_t row_limit = 128;
+
   struct Linear {
     PackedMatrix matrix;
     const float* bias = nullptr;

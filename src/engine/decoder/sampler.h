@@ -22,6 +22,7 @@ class Sampler {
  public:
   // `stream`: the number of the query, so that each has random numbers of its own whichever others run beside it.
   Sampler(const SamplingSettings& settings, uint64_t stream);
+  bool greedy() const { return settings_.greedy(); }
   int64_t choose(std::span<const float> scores);
 
  private:

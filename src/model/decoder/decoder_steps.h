@@ -1,0 +1,50 @@
+// What computes a decoder's tokens, on a CPU (engine/decoder) or a GPU (engine/gpu/decoder): rows of tokens in, scores of the next tokens
+// out, with a cache of keys and values that it keeps. Rows of several sequences are computed together, whether they belong to prompts or to
+// answers. The session of task generate decides which rows make a step.
+//
+// One thread at a time calls it; a thread calls enter() before its first call.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+namespace deepgap {
+
+// A token at a position of a sequence.
+struct DecoderRow {
+  int64_t sequence = 0;  // slot of the cache
+  int64_t position = 0;
+  int64_t token = 0;
+  bool wants_scores = false;  // of the token that follows
+};
+
+class DecoderSteps {
+ public:
+  virtual ~DecoderSteps() = default;
+
+  virtual void enter() const {}
+  virtual int64_t most_rows() const = 0;  // of a step
+
+  // Room for `sequences` sequences of `context` tokens; forgets all sequences. Throws Error{out_of_memory} naming the bytes.
+  virtual void make_cache(int64_t sequences, int64_t context) = 0;
+  virtual int64_t cache_bytes() const = 0;    // 0: there is none yet
+  virtual int64_t cache_context() const = 0;  // tokens of a sequence that fit
+
+  // At most most_rows() rows; those of a sequence in the order of their positions, none missing since position 0.
+  virtual void run(std::span<const DecoderRow> rows) = 0;
+  // Of the last run, by the n-th row that wants scores: one for each token of the vocabulary; the token of the highest, the first of
+  // several.
+  virtual std::span<const float> scores(size_t n) = 0;
+  virtual int64_t best_token(size_t n) = 0;
+
+  virtual int64_t weight_bytes() const = 0;  // as they are held
+  // Shares of the matrices' numbers by the type they are held in, in lower case: {"q4_1": 0.8}.
+  virtual std::map<std::string, double> type_shares() const = 0;
+};
+
+// From the count of numbers by the name of their type as GGUF has it.
+std::map<std::string, double> shares_of_types(const std::map<std::string, int64_t>& numbers);
+
+}  // namespace deepgap

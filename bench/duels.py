@@ -56,7 +56,7 @@ def over_it(contender):
 
 
 def said(contender, row, first):
-    """What the duel says of the first, or why the contender has no result."""
+    """Returns the duel's result against the first, or why the contender has no result."""
     if row.get("outcome") != "ok":
         return f"{row.get('outcome')}: {row.get('reason')}"
     words = {"faster": f"{first} is slower", "slower": f"{first} is faster", "same": "the same"}.get(contender["verdict"])

@@ -30,7 +30,7 @@ def seconds(text):
 
 
 def span(text):
-    """Of "about 3 min 5 s", "2 to 6 min", "80 s to 5 min" or "up to 50 s", also as "about 3 min 5 s (2 to 6 min)": the ends in seconds."""
+    """Returns the ends, in seconds, of "about 3 min 5 s", "2 to 6 min", "80 s to 5 min" or "up to 50 s", also as "about 3 min 5 s (2 to 6 min)"."""
     text = text.rpartition("(")[2].removesuffix(")")
     if text.startswith("about "):
         return seconds(text), seconds(text)

@@ -76,11 +76,11 @@ def uses_of_headers(text):
 
 
 def names_of(text):
-    """What a source defines for itself, what it declares by using, and what else it uses."""
+    """Returns what a source defines for itself, what it declares by using, and what else it uses."""
     tests = {f"{suite}.{name}" for suite, name in TEST.findall(text)}
     own, used = set(MACRO.findall(text)) | tests, set()
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.MULTILINE)
-    stack, start = [], 0  # of each brace: 'unnamed', 'named' (a namespace) or 'other'
+    stack, start = [], 0  # one for each brace: 'unnamed', 'named' (a namespace) or 'other'
     for match in re.finditer(r"[{};]", text):
         statement = text[start:match.start()]
         at_scope = all(kind != "other" for kind in stack)
@@ -110,7 +110,7 @@ def add(statement, unnamed, own, used):
 
 
 def groups_of(sources, most):
-    groups = []  # of (own, others' words, members)
+    groups = []  # tuples (own, others' words, members)
     for source in sources:
         with open(source, encoding="utf-8") as file:
             text = file.read()

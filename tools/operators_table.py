@@ -33,7 +33,7 @@ def ran_in(test):
 
 
 def cell(cases):
-    """Of one engine's cases of an operator in an opset: in what all of them ran, and which were refused."""
+    """Returns, for one engine's cases of an operator in an opset, the precisions in which all of them ran, and which were refused."""
     common = [precision for precision in PRECISIONS if all(precision in ran_in(case) for case in cases if ran_in(case))]
     refused = [case["operator"] for case in cases if not ran_in(case)]
     if len(refused) == len(cases):

@@ -127,7 +127,7 @@ def chosen(table, selection):
 
 
 def shown(files, part, number, selection):
-    """What a block of the page holds."""
+    """The content of a block of the page."""
     if (part, number) not in files.index:
         raise ValueError(f"there is no table {part}-{number}")
     table = files.table(part, number)
@@ -156,7 +156,7 @@ def is_number(cell):
 
 
 def is_share(title):
-    """Of all series: what scatters as a count does. Widths and times have no such error that could be told from a table."""
+    """Returns whether the column is a share of all series, which scatters as a count does. A table shows no such error of widths and times."""
     return title.endswith("%") and not any(word in title for word in ("half-width", "where", "of these"))
 
 

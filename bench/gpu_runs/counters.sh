@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# CUPTI's range profiler, call by call: which ways of counting this CUPTI offers, what kernels of known counts come out as, what a user without the
-# right to count is told; then profiles with counters, native and LibTorch. About four minutes; run it as root.
+# CUPTI's range profiler, call by call: which ways of counting this CUPTI offers, what kernels of known counts come out as, the message for a user
+# without the right to count; then profiles with counters, native and LibTorch. About four minutes; run it as root.
 mkdir -p "$OUT/counters"; cd "$OUT/counters"
 exec > go.log 2>&1
 nvidia-smi --query-gpu=name,driver_version --format=csv

@@ -74,7 +74,7 @@ class Bench:
         command = [self.build / "bin/deepgap", "run", "--model", file, "--backend", engine, "--precision", precision, "--batch", batch,
                    "--threads", a.threads, "--scenario", "batch", "--warmup", 5, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off",
                    "--store", store]
-        if engine == "openvino":  # as its peer is told
+        if engine == "openvino":  # as its peer runs
             command += ["--axis", "openvino.hint=none", "--axis", "openvino.streams=1"]
         run(command, self.env, good=(0, 1))  # 1: its Record says why not
         text = run([self.build / "bin/deepgap", "export", store, "--format", "csv"])
@@ -154,7 +154,7 @@ def parse():
 
 
 def fairness(bench):
-    """Whether a median is below the aim."""
+    """Returns whether a median is below the aim."""
     a = bench.arguments
     print(f"{cpu_name()}, {a.threads} threads, batch {a.batch}, {a.rounds} rounds of {a.seconds:g} s, items/s")
     print("| engine | model | precision | deepgap | peer | ratio (quartiles) |\n| --- | --- | --- | --- | --- | --- |")

@@ -70,7 +70,7 @@ def child(model, precision, batch, modes, seconds):
                 torch.cuda.synchronize()
                 rate(step, batch, WARM_S)
                 print(json.dumps({"mode": mode, "items_per_s": rate(step, batch, seconds), "started": started}), flush=True)
-            except Exception as error:  # of torch.compile and its compilers anything may come; the other modes go on
+            except Exception as error:  # torch.compile and its compilers may raise anything; the other modes go on
                 print(json.dumps({"mode": mode, "error": (str(error).strip() or type(error).__name__).splitlines()[0]}), flush=True)
 
 
@@ -146,7 +146,7 @@ class Showcase:
         batches = [int(batch) for batch in self.arguments.batches.split(",")]
         for number in range(1, self.arguments.rounds + 1):
             start = time.monotonic()
-            if number > 2 and start - begin + longest > self.arguments.budget:  # the first round compiles, so the later ones tell
+            if number > 2 and start - begin + longest > self.arguments.budget:  # the first round compiles, so the later ones count
                 print(f"the budget ends after {number - 1} rounds", flush=True)
                 break
             arms = [(side, batch) for batch in batches for side in (self.native, self.pytorch)]

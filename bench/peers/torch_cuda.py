@@ -119,23 +119,23 @@ def quartiles(values):
 
 
 class Bench:
-    aimless = ()  # modes that are told and not judged
+    aimless = ()  # modes that are reported and not judged
     engine = "libtorch_cuda"
 
     def __init__(self, arguments, folder):
         self.arguments, self.folder = arguments, pathlib.Path(folder)
 
     def flags(self, batch):
-        """Of deepgap, beside what is compared."""
+        """Returns deepgap's flags beside what is compared."""
         return ["--warmup", 20, "--axis", f"inputs={self.arguments.inputs}"]
 
     def options(self, mode, layout):
-        """Of deepgap's engine: how the loop's mode and layout are said to it."""
+        """Returns the flags that give the loop's mode and layout to deepgap's engine."""
         return ["--axis", f"cuda_graph={'off' if mode == 'eager' else 'on'}", "--axis",
                 f"channels_last={'on' if layout == 'channels_last' else 'off'}"]
 
     def model(self, name):
-        """What deepgap calls the loop's network."""
+        """Returns deepgap's name for the loop's network."""
         return name
 
     def deepgap(self, name, precision, batch, mode, layout):

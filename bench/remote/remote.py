@@ -105,7 +105,7 @@ def machine():
 
 
 def pauses(seconds=2):
-    """How long a machine keeps two busy CPUs waiting by itself: what is sent in such a pause is late, whoever sends it."""
+    """Measures how long a machine keeps two busy CPUs waiting by itself: what is sent in such a pause is late, whoever sends it."""
     cpus = sorted(os.sched_getaffinity(0))
     looking = [subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", PAUSES, str(seconds)], stdout=subprocess.PIPE, text=True) for cpu in (cpus[0], cpus[-1])]
     told = [one.communicate()[0].split() for one in looking]
@@ -169,7 +169,7 @@ def echo_rows(args, protocol, program, rates, more):
     pinned = argparse.Namespace(**{**vars(args), "prefix": ["taskset", "-c", str(cpus[0])]})
 
     def row(load, who, measure):
-        """By a server of its own, which says at its end how many inputs it sent back: CPU time is the client's from start to end, over them."""
+        """Uses a server of its own, which says at its end how many inputs it sent back: CPU time is the client's from start to end, over them."""
         with subprocess.Popen(["taskset", "-c", str(cpus[-1]), program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
             used = cpu_of_children()
             found = measure(server.stdout.readline().strip())
@@ -207,7 +207,7 @@ def echo_rows(args, protocol, program, rates, more):
 
 
 def bare_row(args, echo_server, cpu, rate):
-    """What the machine lets a bare loop do at that moment: the second instrument beside deepgap's lateness."""
+    """Measures what the machine lets a bare loop do at that moment: the second instrument beside deepgap's lateness."""
     program = os.path.join(args.programs, "epoll_sender")
     load = f"http echo, {rate}/s Poisson"
     if not os.path.exists(program):

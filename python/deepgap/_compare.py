@@ -56,7 +56,7 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What the program remarks, such as environments that differ."""
+        """The program's notes, such as environments that differ."""
         return list(self._found["notes"])
 
     def to_dict(self) -> Row:

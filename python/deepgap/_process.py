@@ -19,7 +19,7 @@ class Event(NamedTuple):
     """A step of the program's progress: a line of text, a record that is finished, or a point that is under way."""
 
     text: str
-    number: int | None = None  # of the record that is finished; None for other steps
+    number: int | None = None  # number of the record that is finished; None for other steps
     total: int | None = None
     phase: str = ""  # "warm_up" or "steady", while a point is under way
     left_s: float | None = None  # until the run ends, where it can be estimated
@@ -92,7 +92,7 @@ def follow(command: list[str], env: Mapping[str, str], on_event: Callable[[Event
             try:
                 _read(process.stderr, on_event, messages)
                 code = process.wait()
-            except BaseException:  # of the progress bar, say: what is finished is kept, and the program does not go on by itself
+            except BaseException:  # from the progress bar, say: what is finished is kept, and the program does not go on by itself
                 process.send_signal(signal.SIGINT)
                 process.wait()
                 raise

@@ -75,17 +75,17 @@ class Results:
 
     @property
     def failures(self) -> list[Row]:
-        """What `run` counts as failed: dicts with `point`, `repeat` and `result`. Empty for results of `open`."""
+        """The failures that `run` counts: dicts with `point`, `repeat` and `result`. Empty for results of `open`."""
         return list(self._summary.get("failures", []))
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the run that these results are of."""
+        """True if Ctrl-C ended the run of these results."""
         return bool(self._summary.get("interrupted", False))
 
     @property
     def summary(self) -> Row:
-        """What `deepgap run --json` printed, with its comparisons, peaks and tenants. Empty for results of `open`."""
+        """The output of `deepgap run --json`, with its comparisons, peaks and tenants. Empty for results of `open`."""
         return dict(self._summary)
 
     @property

@@ -47,7 +47,7 @@ class Served:
         self.turn = None if concurrent else threading.Lock()
         self.lock = threading.Lock()
         self.answered = self.failed = self.samples = self.queue_ns = self.inference_ns = 0
-        self.traceback: str | None = None  # of the first exception
+        self.traceback: str | None = None  # traceback of the first exception
 
     def metadata(self) -> dict[str, Any]:
         def tensors(ports: Sequence[Tensor]) -> list[dict[str, Any]]:
@@ -98,7 +98,7 @@ class _Closed(Exception):
 
 
 class _Layout:
-    """Where the tensors of a request are. Requests of one shape share it, so that their JSON is read once."""
+    """The places of the tensors in a request. Requests of one shape share it, so that their JSON is read once."""
 
     def __init__(self, numpy: Any, head: bytes) -> None:
         self.places: list[tuple[str, Any, int, int, list[int]]] = []

@@ -40,7 +40,7 @@ std::vector<MeasuredPoint> without(const std::vector<MeasuredPoint>& points, con
   return seen;
 }
 
-// Memory of each network as its fit without it foretells.
+// Memory of each network as its fit without it predicts.
 void print_memory(const std::vector<MeasuredPoint>& points) {
   std::set<std::string> models;
   for (const MeasuredPoint& point : points)
@@ -90,7 +90,7 @@ void print_news(const std::string& engine, const std::vector<MeasuredPoint>& pac
     fmt::print("  {} points that are not packed: {} in their bands, median miss {:.0f} %\n", news, held, 100 * quantile(sizes, 0.5));
 }
 
-// Parts of a step and what its forward pass keeps, of each network as its fit without it foretells.
+// Parts of a step and what its forward pass keeps, of each network as its fit without it predicts.
 void print_training(const std::vector<MeasuredPoint>& points) {
   std::set<std::string> models;
   for (const MeasuredPoint& point : points) models.insert(point.model);

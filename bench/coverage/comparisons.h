@@ -1,4 +1,4 @@
-// The tables about several runs: repeats, comparisons, winners, nodes, duels, percentiles.
+// The tables about several runs: repeats, comparisons, fastest ones, nodes, duels, percentiles.
 #pragma once
 
 namespace deepgap {

@@ -22,7 +22,7 @@ struct Layer {
   int64_t size, in, out, kernel = 1, stride = 1, groups = 1;
   bool add = false;
   Activation activation = Activation::relu;
-  int64_t width = 0;  // width of the picture; 0: as high
+  int64_t width = 0;  // width of the image; 0: as high
   int64_t dilation = 1, pad_before = -1, pad_after = -1;
 };
 
@@ -202,7 +202,7 @@ std::vector<NamedProblem> problems_of(const std::string& network, const std::str
   std::vector<NamedProblem> problems;
   std::set<std::string> seen;
   for (Layer layer : layers_of(network, batch)) {
-    // The rows of a product are its batch; the layer carries them as the width of a picture.
+    // The rows of a product are its batch; the layer carries them as the width of an image.
     const bool rows = layer.size == 1 && layer.width > 0;
     const int64_t images = rows ? layer.width : batch;
     if (rows) layer.width = 1;

@@ -63,7 +63,7 @@ std::optional<Energy> sum_of(const std::vector<const Series*>& all, OfSeries of_
   return total;
 }
 
-// A counter made to grow for ever: joules since its first reading, and how much of that was guessed.
+// A counter made to grow forever: joules since its first reading, and how much of that was guessed.
 class Unwrapped {
  public:
   explicit Unwrapped(const Series& counter) : times_(counter.times), joules_{0} {

@@ -19,7 +19,7 @@ std::string latency_percentile_column(double percent);
 
 // Returns the percentile of a series in its order of time; an end that needs more values is absent. The series is not empty.
 Estimate percentile_of_series(const std::vector<double>& series, double percent);
-// The percentile of a Record's latencies in ms; its queries that were shed took for ever. nullopt where it is one of those, or where there
+// Returns the percentile of a Record's latencies in ms; a shed query counts as infinite latency. nullopt if it is one of those, or if there
 // are no latencies.
 std::optional<Estimate> latency_percentile(const Record& record, double percent);
 

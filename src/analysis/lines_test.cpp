@@ -24,7 +24,7 @@ TEST(Lines, labels_name_what_differs_and_batches_are_in_order) {
   const auto workloads = arrange(results.points);
   ASSERT_THAT(workloads, SizeIs(2));
   EXPECT_EQ(workloads[0].label, "resnet18");
-  EXPECT_EQ(workloads[0].lines.at(0).label, "native \u00b7 2 threads");  // the same Line has the same label in every picture
+  EXPECT_EQ(workloads[0].lines.at(0).label, "native \u00b7 2 threads");  // the same Line has the same label in every chart
   ASSERT_THAT(workloads[1].lines, SizeIs(2));
   EXPECT_EQ(workloads[1].lines[0].label, "native \u00b7 1 thread");
   ASSERT_THAT(workloads[1].lines[1].points, SizeIs(2));

@@ -137,7 +137,7 @@ class RealClock final : public Clock {
     from_others_.clear();
   }
 
-  // What becomes due meanwhile waits for the next look, so that work which schedules work for "now" cannot hold the thread for ever.
+  // What becomes due meanwhile waits for the next look, so that work which schedules work for "now" cannot hold the thread forever.
   void run_due() {
     if (agenda_.next() == never) return;
     const Nanoseconds entered = now();

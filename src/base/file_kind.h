@@ -7,7 +7,7 @@
 
 namespace deepgap {
 
-// A sentence without a subject that names the kind of file and what to do, such as "is a Git LFS pointer in place of the file: run 'git lfs
+// A sentence without a subject that names the kind of file and what to do, such as "is a Git LFS pointer instead of the file: run 'git lfs
 // pull' in its repository". "" where the bytes are none of the kinds known here.
 std::string other_file_kind(std::span<const std::byte> bytes);
 

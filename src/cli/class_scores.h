@@ -15,7 +15,7 @@ struct ClassScore {
   double probability = 0;  // softmax
 };
 std::vector<ClassScore> best_classes(const Tensor& output, size_t count);  // largest first
-// The three best, for people who know what the picture shows: " 282 (0.386) 285 (0.356) 281 (0.124)".
+// The three best, for people who know what the image shows: " 282 (0.386) 285 (0.356) 281 (0.124)".
 std::string top_classes(const Tensor& output);
 
 }  // namespace deepgap

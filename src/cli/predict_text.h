@@ -15,10 +15,10 @@ struct PredictedRow {
   int64_t batch = 1;
   Prediction prediction;  // where there is no reason
   Band band;
-  std::string reason;  // why nothing is foretold
+  std::string reason;  // why nothing is predicted
 };
 
-// A table, what could not be foretold, and what it was made of.
+// A table, what could not be predicted, and what it was made of.
 std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend,
                              MeasuredKind kind);
 std::string predictions_json(const std::vector<PredictedRow>& rows);

@@ -19,7 +19,7 @@ class HandIn {
   void tell();     // writes the attempt's present state; a failed write is tried again the next time
   void in_time();  // all that is new, where the last time is long enough ago; failures are kept for the next time
   void now();      // the same at once; throws what went wrong
-  // All of the task, with what earlier attempts have handed in, in place of the parts.
+  // All of the task, with what earlier attempts have handed in, instead of the parts.
   void whole();
   const std::string& failure() const { return failure_; }  // why the last hand-in failed; empty: it did not
 

@@ -11,7 +11,7 @@
 //            one is known as well as `interval` asks, for two runs in a row.
 // While bracketing and bisecting, a held run counts at once where its percentile's interval lies below the bound; everything else is run
 // again until two of at most three agree. An undecided run is made again, and a second one ends the search. Verdicts that contradict each
-// other so cost runs and cannot make the search go on for ever: each phase only moves one way, and `most_runs` ends it in any case.
+// other so cost runs and cannot make the search go on forever: each phase only moves one way, and `most_runs` ends it in any case.
 #pragma once
 
 #include "stats/crossing.h"

@@ -92,7 +92,7 @@ TEST(PeakSearch, SaysWhenTheLowestLoadMissesOrNoneDoes) {
   EXPECT_EQ(all.load, 1000);
 }
 
-// 1.5 in steps of a hundred-thousandth is 1.5000000000000002, which is above 1.5 for ever.
+// 1.5 in steps of a hundred-thousandth is 1.5000000000000002, which is above 1.5 forever.
 TEST(PeakSearch, EndsSoonAtALowestOrHighestLoadOfAnyDigits) {
   for (const double lowest : {1.5, 1.0 / 3, 0.3, 15.0 / 7, 1234567.891}) {
     PeakSettings settings = example();

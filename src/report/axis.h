@@ -37,7 +37,7 @@ class DrawnAxis {
   std::vector<Tick> ticks_;
 };
 
-// A picture of class "wide", which goes over the page: its size, and the frame in it.
+// A chart of class "wide", which goes over the page: its size, and the frame in it.
 inline constexpr double wide_width = 600, wide_right = 588, wide_top = 26, wide_bottom = 196;
 
 // The lines of a chart's grid at the ticks of its vertical axis, with their numbers to the left.

@@ -265,7 +265,7 @@ std::string chart_svg(const Chart& chart) {
 
 namespace {
 
-// A line's colour and marker as a small picture.
+// A line's colour and marker as a small image.
 std::string legend_swatch(int style) {
   return fmt::format(
       "<svg class=\"swatch\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><g class=\"line s{}\"><path class=\"path\" d=\"M1 6H25\"/>"

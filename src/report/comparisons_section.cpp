@@ -61,7 +61,7 @@ std::vector<Pair> pairs_of(const Workload& workload, const Line& first) {
   return pairs;
 }
 
-// Together the intervals are wrong in one of twenty pictures at most (Bonferroni).
+// Together the intervals are wrong in one of twenty charts at most (Bonferroni).
 double confidence_for(size_t pairs) { return 1 - (1 - default_confidence) / static_cast<double>(std::max<size_t>(pairs, 1)); }
 
 std::string picture(const Workload& workload, size_t& left_out) {

@@ -1,4 +1,4 @@
-// The picture of two metrics against each other, with what nothing beats in both.
+// The chart of two metrics against each other, with what nothing beats in both.
 #pragma once
 
 #include "analysis/decide/pareto.h"

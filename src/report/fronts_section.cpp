@@ -1,4 +1,4 @@
-// The pictures of fronts that were asked for: any two metrics against each other, within limits on others.
+// The charts of fronts that were asked for: any two metrics against each other, within limits on others.
 #include "report/front_figure.h"
 #include "report/html.h"
 #include "report/sections.h"

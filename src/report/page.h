@@ -15,7 +15,7 @@ struct PageParts {
   std::string sections;  // HTML
   std::string footer;    // HTML behind "Made by deepgap"
   std::string_view own_style = {};
-  std::string header = {};                     // HTML in place of one made of eyebrow, title and lede
+  std::string header = {};                     // HTML instead of one made of eyebrow, title and lede
   std::string_view script = {};                // empty: the page may run none
   std::vector<std::string> script_files = {};  // beside the page, loaded from there; it may load further ones
 };

@@ -1,4 +1,4 @@
-// The pictures of a Workload: what is drawn, not how (chart.h).
+// The charts of a Workload: what is drawn, not how (chart.h).
 #pragma once
 
 #include "report/chart.h"

@@ -16,10 +16,10 @@ namespace deepgap {
 struct ReportOptions {
   std::string title = "deepgap report";
   std::string source;              // the Store's name as the document shows it; may be empty
-  std::vector<Track> tracks = {};  // shown over time; only HTML has pictures
+  std::vector<Track> tracks = {};  // shown over time; only HTML has charts
   RunSequences sequences = {};     // runs that are not valid; likewise
   ReportProfiles profiles = {};    // likewise
-  FrontOrder fronts = {};          // pictures of any two metrics; in Markdown tables of what nothing beats
+  FrontOrder fronts = {};          // charts of any two metrics; in Markdown tables of what nothing beats
 };
 
 // One HTML file: style sheet, charts and a small script for sorting inside; readable without the script.

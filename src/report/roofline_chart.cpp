@@ -128,7 +128,7 @@ class Drawing {
     return fmt::format("{:g} M", value / 1e6);
   }
 
-  // Within the picture: from where it enters to its ridge.
+  // Within the chart: from where it enters to its ridge.
   std::string draw(const RooflineSlope& slope) {
     const auto inside = [&](double at) { return at >= left - 0.1 && at <= right + 0.1; };
     const double ridge = peak_ / slope.bytes_per_s;

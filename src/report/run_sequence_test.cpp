@@ -1,4 +1,4 @@
-// Runs that are not valid as pictures. DEEPGAP_PAGE=FILE keeps a page of them all, to look at.
+// Charts of runs that are not valid. DEEPGAP_PAGE=FILE keeps a page of them all, to look at.
 #include "report/run_sequence.h"
 
 #include "base/file.h"

@@ -31,7 +31,7 @@ std::string failures_section(const View& view);
 std::string environment_section(const View& view);
 std::string method_section(const View& view);
 
-// A heading with its pictures, given as one text, for each Workload that `pictures` has some for; at most report_caps.workloads of them.
+// A heading with its charts, given as one text, for each Workload that `pictures` has some for; at most report_caps.workloads of them.
 struct WorkloadPictures {
   std::string figures;
   size_t left_out = 0;  // Points or Lines that are in the table alone

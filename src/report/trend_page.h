@@ -1,4 +1,4 @@
-// `deepgap trend --output p.html`: every series of runs as a picture with its changes marked. Pure.
+// `deepgap trend --output p.html`: every series of runs as a chart with its changes marked. Pure.
 #pragma once
 
 #include "analysis/trend/trend.h"

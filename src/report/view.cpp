@@ -215,7 +215,7 @@ void choose_styles(View& view) {
       if (line.peak() != nullptr) labels.insert(line.label);
     }
   }
-  if (labels.size() > palette_size) return;  // each picture then has its own
+  if (labels.size() > palette_size) return;  // each chart then has its own
   for (const std::string& label : labels) view.styles.emplace(label, static_cast<int>(view.styles.size()));
 }
 

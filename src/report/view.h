@@ -15,9 +15,9 @@ namespace deepgap {
 
 // A report stays quick to open: about 10 MB at most.
 struct ReportCaps {
-  size_t workloads = 24;       // with pictures
-  size_t lines = 8;            // in one picture, the fastest
-  size_t chart_points = 4000;  // in all pictures of one kind
+  size_t workloads = 24;       // with charts
+  size_t lines = 8;            // in one chart, the fastest
+  size_t chart_points = 4000;  // in all charts of one kind
   size_t rows = 2000;          // rows in the table of points
   size_t statements = 100;     // statements in one finding
   size_t facts = 400;          // facts about the environment
@@ -58,7 +58,7 @@ std::string heading_of(const Workload& workload);
 // never look alike.
 std::vector<std::string> point_names(const View& view, const std::vector<const PointSummary*>& points);
 
-// A picture's Lines: the fastest ones, with their styles; `left_out` counts the others.
+// A chart's Lines: the fastest ones, with their styles; `left_out` counts the others.
 struct ShownLine {
   const Line* line;
   int style;

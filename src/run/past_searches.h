@@ -1,4 +1,4 @@
-// Runs of earlier searches out of a Store, as `--resume` gives them to a search in place of running again.
+// Runs of earlier searches out of a Store, as `--resume` gives them to a search instead of running again.
 #pragma once
 
 #include "run/inspected_plan.h"

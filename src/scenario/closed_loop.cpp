@@ -54,7 +54,7 @@ void drive_closed_loop(const Traffic& traffic, Clock& clock, const std::atomic<b
   ClosedLoop loop(traffic, clock, in_flight);
   while (!loop.has_enough() && !interrupted.load(std::memory_order_relaxed)) {
     const Nanoseconds look_again = loop.fill();
-    // A wait for ever is right: a completion ends it, and a Target that never completes is for the parent's time-out.
+    // An endless wait is right: a completion ends it, and a Target that never completes is for the parent's time-out.
     if (!loop.collect()) clock.wait_until(look_again);
   }
   loop.stop_recording();

@@ -235,7 +235,7 @@ void drive_open_loop(const Traffic& traffic, Clock& clock, const std::atomic<boo
       loop.cancel();
     }
     const bool any = loop.step();
-    // A wait for ever is right: a completion ends it, and a Target that never completes is for the parent's time-out.
+    // An endless wait is right: a completion ends it, and a Target that never completes is for the parent's time-out.
     if (!any && !loop.done()) loop.wait();
   }
   loop.report();

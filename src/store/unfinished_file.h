@@ -16,7 +16,7 @@ class UnfinishedFile {
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
   const std::string& path() const { return path_; }
-  // `text` with the name that the user gave in place of the one of the unfinished file.
+  // `text` with the name that the user gave instead of the one of the unfinished file.
   std::string with_target_name(std::string text) const;
   // Synced, then under its name; a file that has this name already is refused, or with `replace` taken the place of. Throws Error{store}.
   void keep(bool replace = false) const;

@@ -105,7 +105,7 @@ TEST(Fit, MissesAreOfWhatWasLeftOut) {
   const auto points = measured({{"small", &small}, {"large", &large}}, {&quick, &slow});
   EXPECT_EQ(misses(points, LeftOut::model).fits, 2U);
   EXPECT_EQ(misses(points, LeftOut::model).log_ratios.size(), points.size());
-  // fp32 was measured on one device alone: leaving that out leaves nothing to foretell it from.
+  // fp32 was measured on one device alone: leaving that out leaves nothing to predict it from.
   EXPECT_EQ(misses(points, LeftOut::device).log_ratios.size(), points.size() - 10);
   EXPECT_TRUE(misses(measured({{"small", &small}}, {&quick}), LeftOut::model).log_ratios.empty());
 }

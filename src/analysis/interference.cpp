@@ -62,17 +62,21 @@ std::string TenantSet::label() const {
   return fmt::format("{}{}, CPUs {}", join(names, " beside "), common_words(tenants), splits_cpus(first) ? "split" : "shared");
 }
 
+// The interval is MOVER's (Zou and Donner, Statistics in Medicine 27, 2008): each side adds the squares of the terms' distances on that
+// side. So it lies above 0 as theirs do.
 std::optional<TenantSet::Sum> TenantSet::work() const {
   Sum sum;
-  double square = 0;
+  double below = 0, above = 0;
   bool known = true;
   for (const TenantInterference& tenant : tenants) {
     if (!tenant.throughput || !scenario_traits(tenant.together->point.scenario).takes_all) return std::nullopt;
     sum.value += tenant.throughput->ratio;
     known = known && tenant.throughput->interval;
-    if (known) square += std::pow((tenant.throughput->interval->high - tenant.throughput->interval->low) / 2, 2);
+    if (!known) continue;
+    below += std::pow(tenant.throughput->ratio - tenant.throughput->interval->low, 2);
+    above += std::pow(tenant.throughput->interval->high - tenant.throughput->ratio, 2);
   }
-  if (known) sum.interval = Interval{sum.value - std::sqrt(square), sum.value + std::sqrt(square)};
+  if (known) sum.interval = Interval{sum.value - std::sqrt(below), sum.value + std::sqrt(above)};
   return sum;
 }
 

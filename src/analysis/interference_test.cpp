@@ -16,29 +16,29 @@ Point point_of(const std::string& model, const std::string& scenario = "batch") 
   return point;
 }
 
-// `throughput` items/s in three repeats that differ a little; the latency of one is its inverse.
-void add(std::vector<Record>& records, const Point& point, double throughput) {
+// `throughput` items/s in three repeats that lie `apart`, as a share of it; the latency of one is its inverse.
+void add(std::vector<Record>& records, const Point& point, double throughput, double apart = 0.01) {
   for (int repeat = 0; repeat < 3; ++repeat) {
     Record record;
     record.point = point;
     record.repeat = repeat;
     record.verdict = Verdict::valid;
-    const double value = throughput * (1 + 0.01 * (repeat - 1));
+    const double value = throughput * (1 + apart * (repeat - 1));
     record.estimates["throughput"] = {value, value * 0.99, value * 1.01, 100};
     record.estimates["latency_p99_ms"] = {1e3 / value, {}, {}, 100};
     records.push_back(record);
   }
 }
 
-std::vector<Record> two_tenants(const std::string& scenario, const std::string& cpus) {
+std::vector<Record> two_tenants(const std::string& scenario, const std::string& cpus, double apart = 0.01) {
   std::vector<Point> points{point_of("a"), point_of("b", scenario)};
   std::vector<Record> records;
   add(records, points[0], 100);
   add(records, points[1], 50);
   for (Point& point : points) point.options["tenant_cpus"] = cpus;
   join_tenants(points);
-  add(records, points[1], 20);  // in any order
-  add(records, points[0], 70);
+  add(records, points[1], 20, apart);  // in any order
+  add(records, points[0], 70, apart);
   return records;
 }
 
@@ -69,6 +69,15 @@ TEST(Interference, the_work_of_a_set_is_the_sum_where_all_take_what_they_can) {
   const auto served = summarize_points(two_tenants("server", "split"));
   EXPECT_FALSE(tenant_sets(served)[0].work()) << "a server's throughput is what was offered";
   EXPECT_EQ(work_words(tenant_sets(served)[0]), "");
+}
+
+TEST(Interference, the_interval_of_a_sum_lies_above_zero_however_wide_its_parts_are) {
+  const auto points = summarize_points(two_tenants("batch", "split", 0.6));
+  const auto sets = tenant_sets(points);
+  const auto work = sets[0].work();
+  ASSERT_TRUE(work && work->interval);
+  EXPECT_GT(work->interval->low, 0);
+  EXPECT_GT(work->interval->high - work->value, work->value) << "the parts are wide";
 }
 
 TEST(Interference, a_set_needs_every_tenant_together_and_alone) {

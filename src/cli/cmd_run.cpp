@@ -226,7 +226,7 @@ std::string busy_words() {
 RunReport watched_run(const Study& study, const RunSettings& settings) {
   RunReport report;
   const auto load = watch_machine(SystemRoot("/"), [&] { report = run_study(study, settings); });
-  if (may_be_disturbed(report.points)) report.disturbed = disturbance_words(load);
+  if (may_be_disturbed(report)) report.disturbed = disturbance_words(load);
   return report;
 }
 

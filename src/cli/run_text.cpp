@@ -211,9 +211,10 @@ std::string winners_text(const RunReport& report, size_t width) {
   return text;
 }
 
-bool may_be_disturbed(const std::vector<PointSummary>& points) {
-  return std::none_of(points.begin(), points.end(),
-                      [](const PointSummary& summary) { return is_remote(summary.point.placement) || is_in_virtual_time(summary.point); });
+bool may_be_disturbed(const RunReport& report) {
+  return report.saved > 0 && std::none_of(report.points.begin(), report.points.end(), [](const PointSummary& summary) {
+           return is_remote(summary.point.placement) || is_in_virtual_time(summary.point);
+         });
 }
 
 }  // namespace deepgap

@@ -15,8 +15,8 @@ std::string run_text(const RunReport& report, const RunSettings& settings, size_
 std::string run_json(const RunReport& report, const RunSettings& settings, int exit_code);
 // The last words: which engine is the fastest of each model, and why that is open: the machine, if it was busy.
 std::string winners_text(const RunReport& report, size_t width);
-// Whether other processes of this machine can be the reason of what was measured: not where a server answers, which may be one of them, and
-// not in virtual time, in which nothing waits for a CPU.
-bool may_be_disturbed(const std::vector<PointSummary>& points);
+// Returns whether other processes of this machine can be the reason of what this run measured: not where it measured nothing, not where a
+// server answers, which may be one of them, and not in virtual time, in which nothing waits for a CPU.
+bool may_be_disturbed(const RunReport& report);
 
 }  // namespace deepgap

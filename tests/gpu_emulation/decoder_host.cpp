@@ -40,7 +40,7 @@ void replace_first_of(std::string& text, const std::string& what, const std::str
   text.replace(at, what.size(), with);
 }
 
-// Of the entry's declaration.
+// Counts the parameters of the entry's declaration.
 int64_t parameters_of(const std::string& text, const std::string& entry) {
   const size_t at = text.find(entry + "("), macro = text.find("PRODUCT_KERNEL(" + entry);
   if (macro != std::string::npos) return 12;

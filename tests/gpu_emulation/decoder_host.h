@@ -8,7 +8,7 @@
 
 namespace deepgap::gpu {
 
-// Of a kernel's text as the GPU gets it: what runs its entries on the host, as `run_NUMBER_ENTRY`, and its namespace.
+// Makes of a kernel's text what runs its entries on the host, as `run_NUMBER_ENTRY`.
 std::string decoder_host_text(std::string text, const std::vector<std::string>& entries, int number);
 // `arguments` as cuLaunchKernelEx has them. Returns what went wrong, or nullptr.
 using RunDecoderKernel = const char* (*)(const unsigned* grid, unsigned threads, void** arguments);

@@ -17,7 +17,7 @@ struct DecoderRow {
   int64_t sequence = 0;  // slot of the cache
   int64_t position = 0;
   int64_t token = 0;
-  bool wants_scores = false;  // of the token that follows
+  bool wants_scores = false;  // whether the scores of the next token are wanted
 };
 
 class DecoderSteps {
@@ -25,7 +25,7 @@ class DecoderSteps {
   virtual ~DecoderSteps() = default;
 
   virtual void enter() const {}
-  virtual int64_t most_rows() const = 0;  // of a step
+  virtual int64_t most_rows() const = 0;  // rows of a step
 
   // Room for `sequences` sequences of `context` tokens; forgets all sequences. Throws Error{out_of_memory} naming the bytes.
   virtual void make_cache(int64_t sequences, int64_t context) = 0;
@@ -34,8 +34,8 @@ class DecoderSteps {
 
   // At most most_rows() rows; those of a sequence in the order of their positions, none missing since position 0.
   virtual void run(std::span<const DecoderRow> rows) = 0;
-  // Of the last run, by the n-th row that wants scores: one for each token of the vocabulary; the token of the highest, the first of
-  // several.
+  // Return what the last run found for the n-th row that wants scores: a score for each token of the vocabulary; the token of the highest,
+  // the first of several.
   virtual std::span<const float> scores(size_t n) = 0;
   virtual int64_t best_token(size_t n) = 0;
 

@@ -35,8 +35,8 @@ struct DeviceDecoder {
   std::shared_ptr<const DeviceMatrix> positions;   // nullptr: none are learned
   DeviceLinear scores;
   bool any_quantized = false;
-  int64_t bytes = 0;                       // of all weights
-  std::map<std::string, int64_t> numbers;  // of matrices, by type
+  int64_t bytes = 0;                       // all weights
+  std::map<std::string, int64_t> numbers;  // counts of the matrices' numbers, by type
 };
 
 inline cuda::Address address_of(const std::optional<cuda::DeviceMemory>& memory) { return memory ? memory->address() : 0; }

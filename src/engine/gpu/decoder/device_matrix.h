@@ -14,8 +14,8 @@ namespace deepgap::gpu {
 
 // What the kernel is compiled for.
 struct MatrixFormat {
-  int bits = 16;         // of a number
-  int scale_words = 0;   // of a row and chunk
+  int bits = 16;         // bits a number
+  int scale_words = 0;   // words of scales a row and chunk
   int scale_group = 32;  // columns that share a scale
   bool float_scales = false, has_offset = false, is_signed = false;
   int64_t chunk() const { return bits == 16 ? 32 : bits == 8 ? 64 : 128; }  // columns

@@ -15,7 +15,7 @@ namespace deepgap::gpu {
 struct GpuDecoderOptions {
   Element halves = Element::f16;  // or bf16: factors of products, and to what matrices of floats are converted
   bool cuda_graph = true, libraries = true;
-  std::string cache_folder;  // of compiled kernels; empty: none are kept
+  std::string cache_folder;  // keeps compiled kernels; empty: none are kept
 };
 
 // The model outlives it. Throws Error{refused} for a device that is not there and heads that no kernel is for, Error{out_of_memory}.

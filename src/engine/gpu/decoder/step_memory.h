@@ -17,7 +17,7 @@ namespace deepgap::gpu {
 
 struct StepMemory {
   static constexpr int64_t most_rows = 1024;
-  static constexpr int64_t most_parts = 8;  // of an attention's positions
+  static constexpr int64_t most_parts = 8;  // parts of an attention's positions
 
   // `unpacked_numbers`: the most numbers of a quantized matrix. Throws Error{out_of_memory}.
   StepMemory(const DecoderModel& model, const StepShape& shape, int64_t sequences, int64_t unpacked_numbers);
@@ -28,7 +28,7 @@ struct StepMemory {
   cuda::Address sequences() const { return rows.address() + row_bytes; }
   cuda::Address positions() const { return rows.address() + 2 * row_bytes; }
   cuda::Address wanted() const { return rows.address() + 3 * row_bytes; }
-  // Of tokens that follow one another in a sequence up to 16 at a time: the first one's row, and how many they are.
+  // Returns where tokens that follow one another in a sequence stand, up to 16 at a time: the first one's row, and their count.
   cuda::Address tiles() const { return rows.address() + 4 * row_bytes; }
   int64_t tile_count = 0;
   bool has_prompts = false;  // some row does not want scores
@@ -45,7 +45,7 @@ struct StepMemory {
   cuda::DeviceMemory hidden, qkv;                        // floats, a row a token
   cuda::DeviceMemory normalized, attended, inner, wide;  // halves
   cuda::DeviceMemory scores, best;
-  cuda::DeviceMemory partials, counters;  // of attention in parts
+  cuda::DeviceMemory partials, counters;  // attention in parts
   cuda::DeviceMemory unpacked;
   cuda::DeviceMemory rows;
 

@@ -11,7 +11,7 @@ __device__ __forceinline__ float warp_sum(float x) {
   for (int step = 16; step > 0; step >>= 1) x += __shfl_xor_sync(0xffffffffu, x, step);
   return x;
 }
-// Of a block of 256 threads; `place`: 8 floats that no other sum uses.
+// Sums over a block of 256 threads; `place`: 8 floats that no other sum uses.
 __device__ __forceinline__ float block_sum(float x, float* place) {
   x = warp_sum(x);
   if (threadIdx.x % 32 == 0) place[threadIdx.x / 32] = x;

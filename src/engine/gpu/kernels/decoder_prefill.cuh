@@ -3,7 +3,7 @@
 // as lanes load them: of each 32 numbers of a head lane t of a row's four has eight from 8t on.
 //
 // Text before this: as decoder_attention.cuh. Keys and values are F16, and so are queries and weights here.
-static const int HEAD_STEPS = (HEAD_SIZE + 31) / 32;  // of 32 numbers
+static const int HEAD_STEPS = (HEAD_SIZE + 31) / 32;  // steps of 32 numbers
 
 // Eight numbers of a head from `at` on, which may end before.
 __device__ __forceinline__ void load_head(unsigned (&words)[4], const unsigned short* head, int at) {
@@ -27,7 +27,7 @@ __device__ __forceinline__ void load_queries(unsigned (&queries)[2][HEAD_STEPS][
       }
 }
 
-// Of 16 keys from `key0` on: scores of columns 2t, 2t + 1 of each eight, rows lane / 4 and eight further.
+// Computes scores of 16 keys from `key0` on: columns 2t, 2t + 1 of each eight, rows lane / 4 and eight further.
 __device__ __forceinline__ void score_keys(float (&scores)[2][4], const unsigned (&queries)[2][HEAD_STEPS][4], const unsigned short* keys,
                                            int key0, int last) {
   const int lane = threadIdx.x % 32;

@@ -19,11 +19,11 @@ struct Operands {
   const unsigned short* source;  // [tokens][pitch]; of NORMALIZES: floats of one token
   void* result;
   const float* bias;  // nullptr: none
-  const float* norm;  // of NORMALIZES
+  const float* norm;  // weights of RMSNorm, with NORMALIZES
   int tokens, rows, columns, pitch, chunks, result_pitch;
 };
 struct Taken {
-  unsigned numbers[2][4];  // of row lane / 4, and eight rows down
+  unsigned numbers[2][4];  // row lane / 4, and eight rows down
   unsigned scales[2][SCALE_WORDS > 0 ? SCALE_WORDS : 1];
 };
 
@@ -75,7 +75,7 @@ __device__ __forceinline__ void multiply(float (&c)[4], const unsigned (&a)[4], 
   PRODUCT(c[0], c[1], c[2], c[3], a, b0, b1);
 }
 
-// Of a single token every block computes RMSNorm by itself, behind its sums in shared memory: that takes less than a launch.
+// Every block computes RMSNorm of a single token by itself, behind its sums in shared memory: that takes less than a launch.
 static const int SUM_BYTES = WARPS * TILES * GROUPS * 128 * 4;
 __device__ __forceinline__ unsigned short* normalized_source() { return (unsigned short*)(shared_memory + SUM_BYTES + 32); }
 __device__ __forceinline__ void normalize_source(const Operands& all) {
@@ -152,7 +152,7 @@ __device__ __forceinline__ void multiply_blocks(float (&sums)[TILES][GROUPS][4],
       unsigned x[4];
       load_source<2>(x, all, n, column);
       load_source<2>(x + 2, all, n, column + 16);
-      float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};  // of the tokens' numbers, which an offset is multiplied with
+      float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};  // sums of the tokens' numbers, which an offset is multiplied with
       if (HAS_OFFSET) {
         const unsigned one = HALF::pair(1.0f, 1.0f);
         const unsigned ones[4] = {one, one, one, one};

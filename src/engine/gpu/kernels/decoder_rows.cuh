@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256)
     squares += from[i] * from[i];
   }
   const float mean = LAYER_NORM ? block_sum(sum, sums) / EMBEDDING : 0.0f;
-  if (LAYER_NORM) {  // of differences: squares of numbers far from zero would cancel
+  if (LAYER_NORM) {  // sums of differences: squares of numbers far from zero would cancel
     squares = 0.0f;
     for (int i = threadIdx.x; i < EMBEDDING; i += 256) squares += (from[i] - mean) * (from[i] - mean);
   }

@@ -165,9 +165,9 @@ std::string names_of(const std::map<std::string, Signature>& signatures) {
 
 // Throws Error{usage} naming those that there are.
 std::string chosen(const SavedModelName& named, const std::map<std::string, Signature>& signatures) {
-  const std::string wanted = named.signature.empty() ? usual_signature : named.signature;
+  std::string wanted = named.signature.empty() ? usual_signature : named.signature;
   if (signatures.contains(wanted)) return wanted;
-  const std::string known = names_of(signatures);
+  std::string known = names_of(signatures);
   if (known.empty()) throw Error(ErrorKind::usage, fmt::format("{}: it has no signatures, so it cannot be run", named.folder));
   if (named.signature.empty() && known.find(',') == std::string::npos) return known;
   throw Error(ErrorKind::usage, printable(fmt::format("{}: it has no signature '{}', only {}: choose one as {}:signature=NAME",

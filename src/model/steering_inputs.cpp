@@ -29,7 +29,7 @@ struct SteeringUse {
   size_t input;
   const char* decides;  // with the operator for {}
   Numbers (*values)(const InputUse& use) = nullptr;
-  std::string_view domain = "";
+  std::string_view domain;
 };
 
 constexpr std::string_view microsoft = "com.microsoft";

@@ -48,7 +48,8 @@ std::vector<Row> rows() {
 
 void print_undisturbed(int series) {
   fmt::print(
-      "\nWindows of 10 s on two CPUs, of which somebody takes one for random stretches and leaves cold caches for 3 ms, {} windows a row\n",
+      "\nWindows of 10 s on two CPUs. Other work takes one of them for random stretches and leaves cold caches for 3 ms; {} windows a "
+      "row\n",
       series);
   fmt::print(
       "| somebody works, a query takes | answers, % | of these cover the throughput, % | off by, % (median) | half-width, % | of these "

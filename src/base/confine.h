@@ -2,9 +2,9 @@
 //
 // Limits end what takes too much; walls keep from what no reader needs. With Landlock the process writes in the named folders alone, runs
 // no program, opens no TCP connection and signals nobody outside. With a seccomp filter it makes no socket, and no call that traces,
-// mounts, loads code into the kernel or starts another program. Reading stays as it was. A denied call fails with EACCES or EPERM. Nothing
-// of it can be undone, and threads made before keep what they had: call it first. Supports Linux on x86-64; what the kernel lacks is left
-// out, and reported.
+// mounts, loads code into the kernel or starts another program. Reading stays as it was. A denied call fails with EACCES or EPERM. It
+// cannot be undone, and threads made before keep their rights: call it first. Supports Linux on x86-64; measures that the kernel lacks are
+// left out and reported.
 //
 // Not for what loads engines: they compile, cache where they like, and talk to drivers (docs/reference/security.md).
 #pragma once

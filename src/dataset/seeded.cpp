@@ -100,7 +100,7 @@ class SeededDataset : public TensorsDataset {
     }
   }
 
-  // A sample has several where the inputs of the network share no batch: each another.
+  // A sample has several images where the inputs of the network share no batch; each gets other numbers.
   void fill_pictures(std::span<float> values, const Shape& shape, uint32_t index) const {
     const auto count = static_cast<uint64_t>(shape[0]);
     const size_t each = values.size() / count;

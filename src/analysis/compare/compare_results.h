@@ -62,7 +62,7 @@ struct ResultsComparison {
 ResultsComparison compare_results(const Results& a, const Results& b, const CompareSettings& settings);
 
 // Tests whether b is slower than a by more than `margin` anywhere; the test is one-sided, and not about whether they differ at all. slower:
-// shown for some point, or for the geometric mean of all of them, of which at least one must be slower then. The chance of any false alarm
+// shown for some point, or for the geometric mean of all of them, which implies that at least one is slower. The chance of any false alarm
 // is 5 %, whatever the true slowdowns within the margin: half of it is spent on the mean and half on the points (Holm); if the mean is
 // slower, the points get its half too (Bretz and others). The mean finds a slowdown that all points share, which scatter hides in each.
 // held: it is excluded for every pair, each with 95 %. What has no match is not judged.

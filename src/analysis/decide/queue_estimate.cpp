@@ -44,7 +44,7 @@ struct Served {
   size_t batches = 0;
 };
 
-// Calls `told` with each query's number and latency; if it returns false, the simulation ends there.
+// Calls `told` with the number and the latency of each query, and stops simulating when `told` returns false.
 template <typename Told>
 Served serve(const std::vector<BatchTimes::Times>& by_size, const std::vector<double>& arrivals, double rate, const Told& told) {
   const size_t largest = by_size.size() - 1;

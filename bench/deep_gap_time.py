@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What DEEP-GAP's protocol takes beside deepgap's own way to an interval as tight, on the same Points.
+"""Compares the time that DEEP-GAP's protocol takes with the time that deepgap takes to an interval as narrow, on the same points.
 
     python3 bench/deep_gap_time.py [--models resnet18,resnet50] [--backends native,onnxruntime] [--precisions fp32] [--batches 1,8]
         [--interval 1%] [--only-as-wide] [--warmup 20] [--iterations 100] [--repeats 3] [--sweeps 10] [--threads N] [--device cuda:0] [--build build]

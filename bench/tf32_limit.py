@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How near a network's outputs can be to FP32 where its products have TF32's factors, by their rounding alone.
+"""Computes how near a network's outputs can be to FP32 if its GEMMs have TF32's factors, by their rounding alone.
 
     python3 bench/tf32_limit.py [--program build/bin/deepgap] [--models resnet18,densenet121,inception_v3,efficientnet_lite0,mobilenet_v2] [--samples 2]
 

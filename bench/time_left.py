@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How right the time is that a run says is left, and the one that --dry-run says it takes.
+"""Checks the time that a run shows as left, and the time that --dry-run predicts.
 
     python3 bench/time_left.py [--program build/bin/deepgap]
 

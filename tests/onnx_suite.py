@@ -113,7 +113,7 @@ def last_line(text):
 
 
 def run_case(deepgap, backend, folder):
-    """What became of one case, and why."""
+    """The outcome of one case, and the reason."""
     command = [deepgap, "check", str(folder / "model.onnx"), "--backend", backend, "--against", str(folder), "--threads", "1", "--json"]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=300, errors="replace")

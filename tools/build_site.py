@@ -64,7 +64,7 @@ def for_python_markdown(text):
 
 
 def output_of_cell(output):
-    """What a notebook keeps of a cell's output: HTML as it is, text as a block."""
+    """Returns a notebook cell's output: HTML as it is, text as a block."""
     data = output.get("data", {})
     if "text/html" in data:
         return "".join(data["text/html"]) + "\n"
@@ -128,7 +128,7 @@ class Targets(html.parser.HTMLParser):
 
 
 def broken(site):
-    """What is wrong with the links of the built pages, and what they would load from elsewhere."""
+    """Returns broken links of the built pages, and what they would load from elsewhere."""
     pages = {file: Targets(file.read_text()) for file in sorted(site.rglob("*.html")) if (file.parent / "index.html").exists()}
     for file, targets in pages.items():
         if file.name != "index.html":  # a report that is linked, or the page for addresses that are not there

@@ -1,4 +1,4 @@
-"""What build_site.py makes of pages before the generator sees them, and what it finds in built ones.
+"""Tests build_site.py: pages as the generator gets them, and what it finds in built ones.
 
 Usage: build_site_test.py
 """

@@ -54,7 +54,7 @@ def links(text):
 
 
 def broken(root, page, cache):
-    """What is wrong with the links of one page, a line each."""
+    """Returns the broken links of one page, a line each."""
     for line, target in links(page.read_text()):
         if re.match(r"[a-z][a-z0-9+.-]*:|//", target, re.IGNORECASE):
             continue

@@ -1,4 +1,4 @@
-"""What check_links.py finds, on pages made for it.
+"""Tests check_links.py on pages made for it.
 
 Usage: check_links_test.py
 """

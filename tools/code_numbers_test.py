@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tools/code_numbers.py counts, of sources that are made up."""
+"""Tests tools/code_numbers.py on made-up sources."""
 import unittest
 
 from code_numbers import function_lengths, glossary_words, numbers

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which sources may be compiled as one, so that none sees another's own names.
+"""Decides which sources may be compiled as one, so that none sees another's own names.
 
     tools/join_groups.py FILE       each line of the file is a target: its name, the most sources of a group, and its sources.
                                     Prints a line for each group: the target, the group's number and its sources.

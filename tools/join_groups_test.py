@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which sources join_groups.py keeps apart."""
+"""Tests which sources join_groups.py keeps apart."""
 import pathlib
 import sys
 import tempfile

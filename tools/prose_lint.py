@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Checks that what people read is plain technical English: pages, help texts, the string literals of src/, and how comments begin.
+"""Checks that what people read is plain technical English: pages, help texts, the string literals of src/, and how comments and docstrings begin.
 
   tools/prose_lint.py [--program build/bin/deepgap] [FILE ...]
 
-Without FILE it checks README.md, CHANGELOG.md, docs/**/*.md and src/**, and comments also in bench/, include/ and tests/, except the files that
+Without FILE it checks README.md, CHANGELOG.md, docs/**/*.md and src/**, comments also in bench/, include/ and tests/, and docstrings of Python, except the files that
 tools/prose_lint_todo.txt lists; with FILE it checks these alone, listed or not. With --program it checks the output of `deepgap --help` and of `deepgap COMMAND --help` for every command.
 Code blocks and `inline code` are not prose. Exit code 1: something was found, one line each.
 """
 import argparse
+import ast
 import pathlib
 import re
 import subprocess
@@ -59,6 +60,7 @@ BANNED_FORMATS = [
 ]
 FRAGMENT = re.compile(r"^(?:Of|What|Whose|Who)\b")
 COMMENT_FRAGMENT = re.compile(r"[Oo]f\s")
+DOCSTRING_FRAGMENT = re.compile(r"(?:Of|What|Whose|Who|As)\s")
 ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|etc|al|approx|resp|No|Fig|Sec|Eq|[A-Z])\.)$")
 
 
@@ -227,6 +229,15 @@ def check_comments(source):
             yield line, f'a comment begins with "{text.split()[0]}": begin with a subject or a verb: "{text[:60]}"'
 
 
+def check_docstrings(source):
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        text = ast.get_docstring(node) or ""
+        if DOCSTRING_FRAGMENT.match(text):
+            yield node.body[0].lineno, f'a docstring begins with "{text.split()[0]}": begin with a verb: "{text.splitlines()[0][:60]}"'
+
+
 SENTENCE = re.compile(r"\b(?:the|a|an|is|are|to|of|in|with)\b")  # a list of names, which is long, has none of them
 
 
@@ -280,13 +291,16 @@ def covered(root):
     """Every file that is checked when none is named, by its path below the root."""
     pages = [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").rglob("*.md"))]
     sources = [path for folder in ("bench", "include", "src", "tests") for path in sorted((root / folder).rglob("*")) if path.suffix in CPP_ENDINGS]
-    return [str(path.relative_to(root)) for path in pages + sources if path.exists()]
+    scripts = [path for folder in ("bench", "python", "tests", "tools") for path in sorted((root / folder).rglob("*.py"))]
+    return [str(path.relative_to(root)) for path in pages + sources + scripts if path.exists()]
 
 
 def check_file(root, name):
     text = (root / name).read_text(encoding="utf-8")
     if name.endswith(".md"):
         return sorted(set(check_page(text)))
+    if name.endswith(".py"):
+        return sorted(set(check_docstrings(text)))
     is_read_by_users = name.startswith("src/") and not name.endswith("_test.cpp")
     return sorted({*check_comments(text), *(check_source(text) if is_read_by_users else ())})
 

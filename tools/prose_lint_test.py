@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What prose_lint.py finds, and what it leaves alone."""
+"""Tests what prose_lint.py finds, and what it leaves alone."""
 import contextlib
 import io
 import pathlib
@@ -92,6 +92,15 @@ class Comments(unittest.TestCase):
         source = ("// Returns the seconds\n// of a batch.\nint a = 1;  // seconds\n            // of one batch\n"
                   "auto b = \"// Of a text\"; f(/*of*/ 1);\nauto c = R\"(// Of raw text)\";\n// Offers the load; often.\n// Often.\n")
         self.assertEqual(list(prose_lint.check_comments(source)), [])
+
+
+class Docstrings(unittest.TestCase):
+    def test_fragments(self):
+        source = '"""What tests share."""\n\n\ndef a():\n    """Of the whole."""\n\n\nclass B:\n    """As made."""\n'
+        self.assertEqual([line for line, _ in prose_lint.check_docstrings(source)], [1, 5, 9])
+
+    def test_sentences_pass(self):
+        self.assertEqual(list(prose_lint.check_docstrings('"""Tests what is shared."""\n\n\ndef a():\n    "Assumes nothing."\n    return """Of text"""\n')), [])
 
 
 class Help(unittest.TestCase):

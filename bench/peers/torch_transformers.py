@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How deepgap's own engine on a GPU stands to PyTorch for transformers: each beside a plain loop over PyTorch's Python interface on that GPU.
+"""Compares deepgap's own engine on a GPU with PyTorch for transformers: each beside a plain loop over PyTorch's Python interface on that GPU.
 
     python3 bench/peers/torch_transformers.py [--program build/bin/deepgap] [--models bert_base,vit_b_16] [--precisions fp16] [--batches 64]
         [--modes graph,compile] [--rounds 3] [--seconds 3]

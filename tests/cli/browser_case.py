@@ -20,7 +20,7 @@ class BrowserCase(StoreCase):
                                "--host-resolver-rules=MAP * ~NOTFOUND", *flags, address], capture_output=True, text=True, timeout=300)
 
     def act(self, page, fragment="", width=1280, dark=False):
-        """What the actions found on the page."""
+        """Returns the results that the actions found on the page."""
         page = pathlib.Path(page)
         tried = page.with_name("tried.html")
         text, actions = page.read_text(), pathlib.Path(__file__).with_name(self.actions).read_text()

@@ -1,4 +1,4 @@
-"""What `deepgap cache` promises: it lists what is deepgap's, removes that and nothing else, and what was removed is made again.
+"""Tests `deepgap cache`: it lists what is deepgap's, removes that and nothing else, and what was removed is made again.
 
 Usage: cache_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

@@ -1,4 +1,4 @@
-"""What `deepgap compare` promises: matches, verdicts, exit codes, JSON for scripts, one line for what is wrong.
+"""Tests `deepgap compare`: matches, verdicts, exit codes, JSON for scripts, one line for what is wrong.
 
   python3 compare_test.py build/bin/deepgap
 """

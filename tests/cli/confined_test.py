@@ -58,7 +58,7 @@ class ConfinedTest(StoreCase):
     flags = TINY
 
     def walls(self):
-        """What doctor says of them: (they all stand, the line)."""
+        """Returns doctor's finding about the limits: (all are in force, the line)."""
         done = subprocess.run([PROGRAM, "doctor", "--json"], capture_output=True, text=True, timeout=120)
         rows = [row for row in json.loads(done.stdout) if row["subject"] == "reading files"]
         self.assertEqual(len(rows), 1)

@@ -1,4 +1,4 @@
-"""What a figure costs and which to take: `deepgap import`, `--prices`, `deepgap recommend`, over the Stores in docs/results and the tables in
+"""Tests costs and recommendations: `deepgap import`, `--prices`, `deepgap recommend`, over the Stores in docs/results and the tables in
 studies/published.
 
 Usage: decide_test.py PATH_OF_DEEPGAP [unittest arguments]

@@ -1,4 +1,4 @@
-"""What `deepgap run` promises of batching, instances and shedding, on null: figures that follow from its scripted times.
+"""Tests batching, instances and shedding of `deepgap run`, on null: figures that follow from its scripted times.
 
 Usage: dispatcher_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

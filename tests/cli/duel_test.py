@@ -1,4 +1,4 @@
-"""What `deepgap run --duel` promises: contenders that take turns, each against the first. On null, but for one test on real engines.
+"""Tests `deepgap run --duel`: arms in alternating time slices, each against the first. On null, except for one test on real engines.
 
 Usage: duel_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
@@ -127,7 +127,7 @@ class DuelTest(DuelCase):
 
 
 class AnyPaceTest(DuelCase):
-    """Where the clock does not matter: may run beside other work."""
+    """Tests in which the clock does not matter: they may run beside other work."""
 
     def test_one_that_fails_ends_it_with_its_record_kept(self):
         # A turn has at most 110 queries of 2 ms, and two are there to get going. What hangs does so in real time alone.

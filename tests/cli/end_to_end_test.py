@@ -1,4 +1,4 @@
-"""What `deepgap run --end-to-end` promises: the same answers as with inputs in memory, every stage's share, one line for what does not go.
+"""Tests `deepgap run --end-to-end`: the same answers as with inputs in memory, every stage's share, one line for what does not go.
 
 Usage: end_to_end_test.py PATH_OF_DEEPGAP [unittest arguments]; in the tree's root, where data/ and tests/data are.
 """

@@ -111,7 +111,7 @@ class NotTheEnginesFault(Files):
             self.right(self.file(nodes, [value("x", ["N", 4])], [value("y", ["N", 4])]), backends=others)
 
     def test_numbers_that_pass_float16_between_operators(self):
-        """What computes in float32 is right; what rounds after each operator is not called wrong."""
+        """An engine that computes in float32 is right, and one that rounds after each operator is not called wrong."""
         nodes = [node("Mul", "x k", "xs"), node("Pow", "xs two", "sq", "square"), node("ReduceMean", "sq", "var", axes=[-1], keepdims=1),
                  node("Sqrt", "var", "sd"), node("Div", "xs sd", "y")]
         numbers = [tensor([400.0], [1], FLOAT16, "k"), tensor([2.0], [1], FLOAT16, "two")]

@@ -145,7 +145,7 @@ class Habits(Folder):
         self.one_line(run("check", path, "--shape", "x:Nx3x1x1"), 2, "MaxPool")
 
     def test_sizes_computed_with_floats(self):
-        """As an interpolation by a factor is exported: sizes are cast, scaled, rounded down and cast back."""
+        """Makes an interpolation by a factor as exporters write it: sizes are cast, scaled, rounded down and cast back."""
         nodes = [node("Shape", "x", "s"), node("Slice", "s two four", "size"), node("Cast", "size", "f", to=FLOAT), node("Mul", "f factor", "g"),
                  node("Floor", "g", "h"), node("Cast", "h", "scaled", to=INT64), node("Slice", "s none two", "kept"),
                  node("Concat", "kept scaled", "sizes", axis=0), node("Resize", "x - - sizes", "r", mode="nearest"), node("Conv", "r w", "y")]
@@ -158,7 +158,7 @@ class Habits(Folder):
 
     @unittest.skipIf(DETECTOR is None, "no text detector in .venv (tools/setup brings it)")
     def test_a_text_detector_of_any_size(self):
-        """As its makers exported it: sizes open, shape arithmetic, resizing, transposed convolutions."""
+        """The file is as its makers exported it: sizes open, shape arithmetic, resizing, transposed convolutions."""
         ours = [one for one in ENGINES if one in ("native", "libtorch")]
         for size in ("32x32", "64x96", "160x32"):
             self.agrees(DETECTOR, "--shape", f"x:Nx3x{size}", backends=ours)
@@ -167,7 +167,7 @@ class Habits(Folder):
 
 
     def test_functions_of_the_file(self):
-        """As PyTorch's exporters write them: a function calls another, and hands its attributes on."""
+        """Functions are as PyTorch's exporters write them: one calls another and passes its attributes on."""
         scale = function("Scale", "X", "Y", [node("LeakyRelu", "X", "l", alpha=Reference("slope")), node("Neg", "l", "Y")], "mine", "slope")
         block_of_two = function("Block", "X B", "Y", [node("Scale", "X", "t", domain="mine", slope=0.5), node("Add", "t B", "Y")], "mine")
         nodes = [node("Block", "x b", "h", "first", domain="mine"), node("Block", "h b", "y", domain="mine")]

@@ -1,4 +1,4 @@
-"""What `deepgap run --task generate --backend native` reports of decoders in the process, from the run to the export, and what it refuses.
+"""Tests `deepgap run --task generate --backend native`: decoders in the process, from the run to the export, and refusals.
 
 Usage: generate_native_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

@@ -1,4 +1,4 @@
-"""What `deepgap run --task generate` reports of a scripted stream of tokens, in virtual time: from the run through the store to export and report.
+"""Tests `deepgap run --task generate` on a scripted stream of tokens, in virtual time: from the run through the store to export and report.
 
 Usage: generate_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

@@ -1,4 +1,4 @@
-"""What `deepgap run --backend kserve` promises, on a server in this process that is told what to do wrong.
+"""Tests `deepgap run --backend kserve` on a server in this process that makes given mistakes.
 
 Usage: kserve_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

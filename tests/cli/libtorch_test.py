@@ -1,4 +1,4 @@
-"""What deepgap says where LibTorch is missing or wrong, and that a wrong setting is one line. Usage: libtorch_test.py PROGRAM FAKE_TORCH TORCH"""
+"""Tests that a missing or wrong LibTorch, and a wrong setting, are one clear line. Usage: libtorch_test.py PROGRAM FAKE_TORCH TORCH"""
 import json
 import os
 import pathlib

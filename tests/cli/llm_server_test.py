@@ -1,4 +1,4 @@
-"""What `deepgap run --backend openai` reports of a real server: llama.cpp's, with SmolLM2-135M-Instruct, on the loopback interface. The server's
+"""Tests `deepgap run --backend openai` on a real server: llama.cpp's, with SmolLM2-135M-Instruct, on the loopback interface. The server's
 own times, which it sends with each answer, are the ground truth.
 
 Usage: llm_server_test.py PATH_OF_DEEPGAP VENV [unittest arguments]     VENV: where requirements-llm.txt is installed

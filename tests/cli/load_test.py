@@ -1,4 +1,4 @@
-"""What `deepgap run` promises of load: every scenario on null, verdicts with reasons, bad settings, ends in time.
+"""Tests load of `deepgap run`: every scenario on null, verdicts with reasons, bad settings, ends in time.
 
 Usage: load_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

@@ -1,4 +1,4 @@
-"""What happens where two runs want one device: who waits, what is said, what is left of the dead. The other run is this test, mostly.
+"""Tests two runs that want one device: which one waits, what it reports, and what a dead one leaves. The other run is this test, mostly.
 
 Usage: locks_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

@@ -1,4 +1,4 @@
-"""What `deepgap run` promises of memory that does not suffice, for every engine here: one Record says so, and the run goes on.
+"""Tests every engine here with too little memory: one record says so, and the run goes on.
 
 Usage: memory_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

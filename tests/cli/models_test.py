@@ -1,4 +1,4 @@
-"""What `deepgap models` promises: figures, files that it writes and reads again, one line and exit code 2 for bad input.
+"""Tests `deepgap models`: figures, files that it writes and reads again, one line and exit code 2 for bad input.
 
 Usage: models_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

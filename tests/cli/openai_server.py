@@ -25,7 +25,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 def good(request):
-    """As many tokens as were asked for, a chunk each, and what they count as at the end."""
+    """Sends as many tokens as were requested, a chunk each, and their count at the end."""
     words = len(request["prompt"].split())
     return [*[text() for _ in range(request["max_tokens"])], STOP, event({"choices": [], **usage(words, request["max_tokens"], 0)}), DONE]
 

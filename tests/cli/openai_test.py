@@ -1,4 +1,4 @@
-"""What `deepgap run --backend openai` reports of servers that misbehave.
+"""Tests `deepgap run --backend openai` on servers that misbehave.
 
 Usage: openai_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

@@ -1,4 +1,4 @@
-"""What becomes of a command whose output cannot be written, whose signals are ignored, or whose processes others kill.
+"""Tests commands whose output cannot be written, whose signals are ignored, or whose processes others kill.
 
 Usage: output_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

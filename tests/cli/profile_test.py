@@ -29,7 +29,7 @@ def answer(*arguments, cache=CACHE):
 
 
 def is_disturbed(ceilings):
-    """As deepgap judges it: another process took time from the samples. Such ceilings are not kept, and say little of what is right."""
+    """Returns whether another process took time from the samples, as deepgap judges it. Such measured peaks are not kept and prove little."""
     return any(row["median_flop_per_s"] < 0.8 * row["flop_per_s"] for row in ceilings["compute"])
 
 

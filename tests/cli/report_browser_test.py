@@ -1,4 +1,4 @@
-"""What a reader does with a report in a browser: shows values, filters, changes axes, takes charts away, reads it dark, narrow, printed and without scripts.
+"""Tests a report in a browser: values, filters, axes, saved charts, and reading it dark, narrow, printed and without scripts.
 
   python3 report_browser_test.py build/bin/deepgap
 """

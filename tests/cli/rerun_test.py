@@ -1,4 +1,4 @@
-"""What `deepgap rerun` promises: the same Point with the same settings, what differs, and one line for what cannot be had.
+"""Tests `deepgap rerun`: the same point with the same settings, what differs, and one line for what cannot be had.
 
   python3 rerun_test.py build/bin/deepgap
 """

@@ -49,7 +49,7 @@ class ResumeTest(RunCase):
         self.assertEqual(run.returncode, 130, err)
 
     def reason_after(self, signals):
-        """What the Record of a hanging worker says when Ctrl-C is sent so often."""
+        """Returns the reason in the record of a hanging worker after Ctrl-C was sent this often."""
         self.remove_store()
         run = self.start("--warmup", "0", "--iterations", "20", "--axis", "hang_at=0")
         self.wait_for(lambda: os.path.exists(self.store) and marked_workers(self.mark))

@@ -1,4 +1,4 @@
-"""What the tests of `deepgap run` share: a folder of their own, the program with a small network, and no worker left behind."""
+"""Parts that the tests of `deepgap run` share: a folder of their own, the program with a small network, and no worker left behind."""
 import os
 import shutil
 import sqlite3

@@ -1,4 +1,4 @@
-"""What goes wrong while `deepgap run` measures: in a worker, with the Store, against its limits.
+"""Tests faults while `deepgap run` measures: in a worker, in the store, against its limits.
 
 Usage: run_faults_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

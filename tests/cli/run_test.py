@@ -1,4 +1,4 @@
-"""What `deepgap run` promises: outcomes, exit codes, messages, what is saved; and what the user got wrong.
+"""Tests `deepgap run`: outcomes, exit codes, messages, what is saved, and mistakes of the user.
 
 Usage: run_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

@@ -1,4 +1,4 @@
-"""Which sanitizer a program was built with. Sanitizers end a process whose memory does not suffice instead of letting it say so."""
+"""Finds the sanitizer that a program was built with. Sanitizers end a process whose memory does not suffice instead of letting it say so."""
 
 
 def sanitizer_of(program):

@@ -1,4 +1,4 @@
-"""Which Records a command works on: the same flags everywhere, tags and notes, and one line where nothing is of a selection.
+"""Tests selections of records: the same flags everywhere, tags and notes, and one line where a selection is empty.
 
   python3 selection_test.py build/bin/deepgap
 """

@@ -1,4 +1,4 @@
-"""What `deepgap site` promises: pages from stores that open from a file system, one line for what is wrong, and what a reader does in a browser.
+"""Tests `deepgap site`: pages from stores that open from a file system, one line for what is wrong, and what a reader does in a browser.
 
   python3 site_test.py build/bin/deepgap
 """

@@ -36,7 +36,7 @@ class StoreCase(unittest.TestCase):
         return subprocess.run(self.command(*arguments, backend=backend), capture_output=True, text=True, timeout=900)
 
     def rows(self):
-        """Of the export: one for each Record."""
+        """Returns the rows of the export, one for each record."""
         text = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout
         return json.loads(text)
 

@@ -1,4 +1,4 @@
-"""What `deepgap report` and `deepgap export` make of Stores: several at once, and those of earlier versions (docs/results).
+"""Tests `deepgap report` and `deepgap export` on several stores at once, and on those of earlier versions (docs/results).
 
 Usage: stores_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

@@ -1,4 +1,4 @@
-"""What `deepgap run --tenant` promises: models that are measured together, each beside itself alone. On null, but for one test on native.
+"""Tests `deepgap run --tenant`: models that are measured together, each beside itself alone. On null, except for one test on native.
 
 Usage: tenants_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
@@ -90,7 +90,7 @@ class TenantsTest(TenantsCase):
 
 
 class AnyPaceTest(TenantsCase):
-    """Where the clock does not matter: may run beside other work."""
+    """Tests in which the clock does not matter: they may run beside other work."""
 
     def test_a_tenant_that_fails_ends_the_others_and_is_named(self):
         for option, outcome, words in (("null.crash_at=30", "crashed", "the worker ended"), ("null.refuse=no", "refused", "no"),

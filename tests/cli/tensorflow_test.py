@@ -1,4 +1,4 @@
-"""What deepgap says where TensorFlow is missing or wrong, and that a wrong setting or network is one line. Usage: tensorflow_test.py PROGRAM FAKES"""
+"""Tests that a missing or wrong TensorFlow, and a wrong setting or network, are one clear line. Usage: tensorflow_test.py PROGRAM FAKES"""
 import json
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What a person sees at a terminal: a first table soon, the time left, who won; and what pipes do not get.
+"""Tests what a person sees at a terminal: a first table soon, the time left, the fastest; and what pipes do not get.
 
 Usage: terminal_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

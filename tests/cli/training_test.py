@@ -184,7 +184,7 @@ class TrainingTest(StoreCase):
 
 
 class DyingRankTest(StoreCase):
-    """What becomes of a training when one of its processes dies or hangs: one Record that says so, and no process is left."""
+    """Tests a training one of whose processes dies or hangs: one record says so, and no process is left."""
     backend = "libtorch"
     LONG = [*STEPS[:-3], "1000000", "--repeats", "1", "--check", "off", "--processes", "2"]
 
@@ -198,7 +198,7 @@ class DyingRankTest(StoreCase):
             self.process.communicate()
 
     def wait_until(self, what):
-        """What `what` gives, once that is something."""
+        """Returns the result of `what` as soon as it is true."""
         while self.process.poll() is None:
             if found := what():
                 return found
@@ -233,7 +233,7 @@ class DyingRankTest(StoreCase):
         return all(b"deepgap-gradients" in self.of_process(pid, "maps") for pid in pids) and not self.offers_memory(pids[0])
 
     def seconds_of(self, pid):
-        """Of the processor."""
+        """Returns the seconds of CPU time that the process took."""
         fields = self.of_process(pid, "stat").rpartition(b")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if len(fields) > 12 else 0
 

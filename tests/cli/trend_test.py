@@ -1,4 +1,4 @@
-"""What `deepgap trend` promises: changes from run to run, by machine, with a control; one line for what is wrong.
+"""Tests `deepgap trend`: changes from run to run, by machine, with a control; one line for what is wrong.
 
   python3 trend_test.py build/bin/deepgap
 """
@@ -17,7 +17,7 @@ class TrendTest(StoreCase):
     flags = [*TINY, "--axis", "null.clock=virtual", "--axis", "null.distribution=normal", "--warmup", "1", "-n", "20"]
 
     def nights(self, factor_of, *flags):
-        """As many runs as there are nights into one Store; what they gave is then times what factor_of(night) says of each batch."""
+        """Writes one run a night into one store; its results are multiplied by factor_of(night) for each batch."""
         for _ in range(RUNS):
             done = self.run_deepgap(*flags)
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,4 +1,4 @@
-"""What `deepgap run --backend kserve` says of a real server: NVIDIA Triton on the loopback interface, with models of its Python backend.
+"""Tests `deepgap run --backend kserve` on a real server: NVIDIA Triton on the loopback interface, with models of its Python backend.
 
 Usage: triton_test.py PATH_OF_DEEPGAP VENV [unittest arguments]     VENV: where requirements-triton.txt is installed
 """

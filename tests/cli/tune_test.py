@@ -1,4 +1,4 @@
-"""What `deepgap tune` promises: the better configuration is found, every run is a Record, time is kept, it goes on where it ended.
+"""Tests `deepgap tune`: it finds the better configuration, each run is a record, the budget is kept, and a search continues where it ended.
 
 Usage: tune_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
@@ -27,7 +27,7 @@ class TuneCase(StoreCase):
 
 
 class AnyPaceTest(TuneCase):
-    """Where the clock does not matter: may run beside other work."""
+    """Tests in which the clock does not matter: they may run beside other work."""
 
     def test_the_fastest_configuration_on_null(self):
         # A query takes the same time whatever its batch, so that the largest is the fastest.

@@ -1,4 +1,4 @@
-"""What a verdict promises, in virtual time: windows long enough, judged whole, under every rule.
+"""Tests verdicts in virtual time: windows long enough, judged whole, under every rule.
 
   python3 verdict_test.py build/bin/deepgap
 """

@@ -1,4 +1,4 @@
-"""What hands type first: a model without a flag, other tools' flags, names in any case, help that is none.
+"""Tests what people type first: a model without a flag, other tools' flags, names in any case, wrong requests for help.
 
 Usage: words_test.py PATH_OF_DEEPGAP [unittest arguments]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Paddle's exporter makes of its layers, with their own answers. In a virtual environment with paddlepaddle, paddle2onnx and packaging:
+"""Exports Paddle's layers, with their own answers. In a virtual environment with paddlepaddle, paddle2onnx and packaging:
 
     paddle_files.py FOLDER [WORD]      # those whose name has WORD; then tests/onnx_suite.py DEEPGAP --kind folders --folders FOLDER"""
 import pathlib

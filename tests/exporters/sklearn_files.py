@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scikit-learn's exporter makes of its estimators, with their own answers. In a virtual environment with scikit-learn and skl2onnx:
+"""Exports scikit-learn's estimators, with their own answers. In a virtual environment with scikit-learn and skl2onnx:
 
     sklearn_files.py FOLDER [WORD]     # those whose name has WORD; then tests/onnx_suite.py DEEPGAP --kind folders --folders FOLDER"""
 import warnings

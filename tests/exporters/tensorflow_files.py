@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What TensorFlow's exporter makes of its functions, with their own answers. In a virtual environment with tensorflow-cpu, tf2onnx and onnx<1.18:
+"""Exports TensorFlow's functions, with their own answers. In a virtual environment with tensorflow-cpu, tf2onnx and onnx<1.18:
 
     tensorflow_files.py FOLDER [WORD]  # those whose name has WORD; then tests/onnx_suite.py DEEPGAP --kind folders --folders FOLDER"""
 import os

@@ -1,4 +1,4 @@
-"""What tests of `deepgap fleet` share: a folder, a study of so many points on `null`, and what a Store must hold of it."""
+"""Parts that tests of `deepgap fleet` share: a folder, a study of so many points on `null`, and what a store must hold of it."""
 import json
 import os
 import shutil

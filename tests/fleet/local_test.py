@@ -138,7 +138,7 @@ class LocalTest(FleetCase):
         return json.loads(self.fleet(verb, "s.fleet", "--json"))["notes"]
 
     def change_attempts(self, node, change):
-        """What a node tells of itself."""
+        """Tests what a node reports about itself."""
         for root, _, names in os.walk(self.dir + "/s.fleet/parts"):
             for path in (os.path.join(root, name) for name in names if name.endswith(".json")):
                 with open(path) as file:

@@ -117,7 +117,7 @@ MaxStartups 100
         raise RuntimeError("sshd does not begin: " + self.read("log"))
 
     def cut(self):
-        """As if the cable was pulled: the server and its sessions end, what they have begun goes on."""
+        """Acts as if the cable was pulled: the server and its sessions end, and what they have begun goes on."""
         sessions = children_of(self.server.pid)
         for pid in [self.server.pid, *sessions]:
             try:
@@ -141,7 +141,7 @@ MaxStartups 100
 
 
 class StandIn:
-    """What ssh does, without a network."""
+    """Does what ssh does, without a network."""
 
     def __init__(self, folder, _, node_environment):
         self.program = HERE + "/stand_in_ssh"

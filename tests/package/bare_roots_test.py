@@ -1,4 +1,4 @@
-"""What a release offers, installed on systems that have nothing else: the Debian package and the wheel in bare roots of Debian, and the OCI image as a
+"""Tests a release, installed on systems that have nothing else: the Debian package and the wheel in bare roots of Debian, and the OCI image as a
 root file system. Part of ./check --full, since it fetches and unpacks systems.
 Usage: bare_roots_test.py RELEASE WHEEL SUITE[=ROOT]...
 RELEASE is the folder of tools/bundle. SUITE is made by debootstrap, or copied from the folder ROOT."""

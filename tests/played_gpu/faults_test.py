@@ -1,4 +1,4 @@
-"""What `deepgap run` says and keeps where a GPU or a library fails, with a driver, a compiler, a cuBLASLt and a cuDNN that are played: played_gpu.cpp.
+"""Tests what `deepgap run` reports and keeps if a GPU or a library fails, with a fake driver, compiler, cuBLASLt and cuDNN: played_gpu.cpp.
 
 Usage: faults_test.py PATH_OF_DEEPGAP PATH_OF_THE_PLAYED_DRIVER [unittest arguments]
 """

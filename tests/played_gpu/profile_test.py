@@ -1,4 +1,4 @@
-"""What `deepgap profile` says of a GPU's kernels and counters, with a driver, a compiler and a CUPTI that are played: played_gpu.cpp and
+"""Tests what `deepgap profile` reports of a GPU's kernels and counters, with a fake driver, compiler and CUPTI: played_gpu.cpp and
 played_cupti.cpp.
 
 Usage: profile_test.py PATH_OF_DEEPGAP PATH_OF_THE_PLAYED_DRIVER [unittest arguments]

@@ -1,4 +1,4 @@
-"""What the tests share: a folder of their own, a network that `null` answers in virtual time, and one store that is measured once."""
+"""Parts that the tests share: a folder of their own, a network that `null` answers in virtual time, and one store that is measured once."""
 import os
 import sys
 

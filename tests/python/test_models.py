@@ -55,7 +55,7 @@ class FakeTensor:
 
 @pytest.fixture
 def fake_torch(monkeypatch):
-    """As much of torch as from_torch asks for; `export` is what the exporter does."""
+    """The part of torch that from_torch uses; `export` stands for the exporter."""
     torch = types.ModuleType("torch")
 
     class Module:

@@ -1,7 +1,7 @@
 // Attention on Hopper: each warpgroup ("team") has 64 queries of a head. TMA brings the head's keys and values, a tile of keys
 // at a time; a team multiplies its queries with a tile (wgmma), keeps a softmax that is corrected as larger scores come, and multiplies the
-// weights, out of its registers, with the tile's values while the next tile's scores are begun. Where a block has room for two heads it
-// takes one after the other, and the next one is brought meanwhile.
+// weights, out of its registers, with the tile's values while the next tile's scores are begun. A block takes heads in turns where there
+// are more than places for blocks; the tiles of all its heads go through one ring of stages, so that the next head's come meanwhile.
 #include "base/rounding.h"
 #include "engine/gpu/attention.h"
 #include "engine/gpu/hopper_text.h"
@@ -20,16 +20,22 @@ constexpr int64_t piece = 64;  // columns that one copy brings: 128 bytes, as fa
 struct Tiles {
   int teams = 2, blocks = 2;  // blocks: on one multiprocessor at once
   int pieces = 1;             // pieces of a row
-  int buffers = 1;            // each of a unit: the queries of a block, and its head's keys and values
-  int64_t keys = 64, last = 64, count = 1, stages = 1;
+  int query_buffers = 1;      // two: queries of the next unit come while this one is computed
+  int64_t keys = 64, last = 64, count = 1;
+  int64_t stages = 1;  // tiles of keys and values that are on their way or in use
   size_t tile_bytes() const { return static_cast<size_t>(keys * pieces) * 128; }
   size_t query_bytes() const { return static_cast<size_t>(teams * pieces) * 64 * 128; }
-  size_t barrier_bytes() const { return static_cast<size_t>(stages) * 16 + 8; }
-  size_t buffer_bytes() const { return query_bytes() + static_cast<size_t>(stages) * 2 * tile_bytes(); }
-  size_t shared_bytes() const { return 1024 + static_cast<size_t>(buffers) * (buffer_bytes() + barrier_bytes()); }
+  size_t shared_bytes() const {
+    const auto buffers = static_cast<size_t>(query_buffers), places = static_cast<size_t>(stages);
+    return 1024 + buffers * (query_bytes() + 8) + places * 2 * (tile_bytes() + 8);
+  }
 };
 
-// Tiles of equal size but for the last one; all of a head's where there is room, so that nobody waits for a place.
+// A unit is what a block computes at a time: the queries that its teams hold, of one head.
+int64_t query_blocks_of(const Attention& a, const Tiles& tiles) { return divide_up(a.queries, int64_t{64} * tiles.teams); }
+int64_t units_of(const Attention& a, const Tiles& tiles) { return query_blocks_of(a, tiles) * a.heads * a.batch; }
+
+// Tiles of equal size but for the last one; as many stages as there is room for, up to those of two heads.
 Tiles tiles_of(const Attention& a, const Chip& chip) {
   constexpr size_t of_system = 1 << 10;
   Tiles tiles;
@@ -43,10 +49,9 @@ Tiles tiles_of(const Attention& a, const Chip& chip) {
   tiles.count = divide_up(padded, tiles.keys);
   tiles.last = padded - tiles.keys * (tiles.count - 1);
   const size_t room = std::min(chip.shared_bytes, (chip.shared_bytes + of_system) / static_cast<size_t>(tiles.blocks) - of_system);
-  for (tiles.stages = tiles.count; tiles.stages > 2 && tiles.shared_bytes() > room;) --tiles.stages;
-  if (tiles.stages < tiles.count) return tiles;
-  tiles.buffers = 2;
-  if (tiles.shared_bytes() > room) tiles.buffers = 1;
+  const int64_t units = units_of(a, tiles), rounds = divide_up(units, int64_t{chip.multiprocessors} * tiles.blocks);
+  tiles.query_buffers = rounds > 1 ? 2 : 1;
+  for (tiles.stages = tiles.count * tiles.query_buffers; tiles.stages > 2 && tiles.shared_bytes() > room;) --tiles.stages;
   return tiles;
 }
 
@@ -92,19 +97,7 @@ bool fits_copy_engine(const AttentionLayout& layout) {
   return each(a.query.steps, 2, a.queries) && each(a.key.steps, 3, a.keys) && each(a.value.steps, 2, a.keys);
 }
 
-// Units of work, and the blocks that take them in turns: as many as there are places for, where a block brings the next while it computes.
-struct Grid {
-  int64_t query_blocks = 1, units = 1, blocks = 1;
-};
-
-Grid grid_of(const Attention& a, const Tiles& tiles, const Chip& chip) {
-  Grid grid{.query_blocks = divide_up(a.queries, int64_t{64} * tiles.teams)};
-  grid.blocks = grid.units = grid.query_blocks * a.heads * a.batch;
-  if (tiles.buffers > 1) grid.blocks = std::min(grid.units, int64_t{chip.multiprocessors} * tiles.blocks);
-  return grid;
-}
-
-std::string source_of(const AttentionLayout& layout, const Tiles& tiles, const Grid& grid, const std::string& mask_text,
+std::string source_of(const AttentionLayout& layout, const Tiles& tiles, int64_t blocks, const std::string& mask_text,
                       const std::string& entry) {
   const Attention& a = layout.attention;
   const bool half = layout.element == Element::f16;
@@ -118,8 +111,8 @@ std::string source_of(const AttentionLayout& layout, const Tiles& tiles, const G
       "{}\n#define LAST_TILE {}\n#define TILES {}\n#define STAGES {}\n#define HALF {}\n#define ENTRY {}\n",
       a.queries, a.keys, tiles.pieces, tiles.teams, tiles.blocks, tiles.keys, tiles.last, tiles.count, tiles.stages, half ? "F16" : "BF16",
       entry);
-  source += fmt::format("#define BUFFERS {}\n#define QUERY_BLOCKS {}\n#define HEADS {}\n#define UNITS {}\n#define BLOCKS_IN_ALL {}\n",
-                        tiles.buffers, grid.query_blocks, a.heads, grid.units, grid.blocks);
+  source += fmt::format("#define QUERY_BUFFERS {}\n#define QUERY_BLOCKS {}\n#define HEADS {}\n#define UNITS {}\n#define BLOCKS_IN_ALL {}\n",
+                        tiles.query_buffers, query_blocks_of(a, tiles), a.heads, units_of(a, tiles), blocks);
   const auto flag = [](char name, bool value) { return fmt::format("#define HEADS_FIRST_{} {}\n", name, value); };
   source += flag('Q', heads_come_first(a, a.query.steps, 2)) + flag('K', heads_come_first(a, a.key.steps, 3)) +
             flag('V', heads_come_first(a, a.value.steps, 2));
@@ -142,11 +135,11 @@ std::optional<Launch> hopper_attention(const AttentionLayout& layout, const std:
   if (tiles.shared_bytes() > chip.shared_bytes) return std::nullopt;
   Launch launch;
   launch.entry = entry;
-  const Grid grid = grid_of(a, tiles, chip);
-  if (grid.units >= int64_t{1} << 30) return std::nullopt;
-  launch.source = source_of(layout, tiles, grid, mask_text, entry);
+  const int64_t units = units_of(a, tiles), blocks = std::min(units, int64_t{chip.multiprocessors} * tiles.blocks);
+  if (units * tiles.count >= int64_t{1} << 30) return std::nullopt;
+  launch.source = source_of(layout, tiles, blocks, mask_text, entry);
   launch.block = {static_cast<unsigned>(128 * tiles.teams), 1, 1};
-  launch.grid = {static_cast<unsigned>(grid.blocks), 1, 1};
+  launch.grid = {static_cast<unsigned>(blocks), 1, 1};
   launch.shared_bytes = tiles.shared_bytes();
   launch.overlaps_previous = true;
   const auto rows_of_tile = static_cast<uint32_t>(tiles.keys);

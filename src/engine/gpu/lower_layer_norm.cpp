@@ -1,4 +1,4 @@
-// LayerNormalization of dense rows: a warp for each row, 16 bytes a thread at once, all of the row in registers.
+// LayerNormalization of dense rows: a warp has a row at a time in its registers, 16 bytes a thread at once.
 #include "base/rounding.h"
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_file.h"
@@ -7,6 +7,8 @@
 #include "model/graph_tools.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace deepgap::gpu {
 namespace {
@@ -24,7 +26,17 @@ int64_t numbers_of_thread(int64_t count, Element element) {
   return (count + 32 * vector - 1) / (32 * vector) * vector;
 }
 
-std::string kernel_text(const Node& node, const Operand& x, const Operand& out, const std::string& entry) {
+// Numbers per thread up to which it has registers for scale and bias, too.
+constexpr int64_t most_kept = 32;
+
+// Blocks that the device holds at once: a thread has a row that it computes and the next one, and may keep scale and bias.
+int64_t resident_blocks(int64_t numbers, bool kept, const Chip& chip) {
+  constexpr int64_t registers = 65536, of_all_else = 40;
+  const int64_t taken = (kept ? 4 : 2) * numbers + of_all_else;
+  return chip.multiprocessors * (registers / (32 * rows_of_block * taken));
+}
+
+std::string kernel_text(const Node& node, const Operand& x, const Operand& out, bool kept, const std::string& entry) {
   const Element element = x.form.element;
   const int64_t count = x.shape.back(), rows = element_count(x.shape) / count;
   const int64_t vector = vector_bytes / static_cast<int64_t>(byte_size(element)), each = numbers_of_thread(count, element) / vector;
@@ -33,7 +45,7 @@ std::string kernel_text(const Node& node, const Operand& x, const Operand& out, 
   source +=
       fmt::format("#define E {}\n#define V {}\n#define EPSILON {}\n", each, vector, number_text(attribute_float(node, "epsilon", 1e-5F)));
   source += fmt::format("#define GET(w) {}\n#define PUT(v) {}\n", load_text(element, "w"), store_text(out, Kind::number, "v"));
-  source += fmt::format("#define ENTRY {}\n", entry);
+  source += fmt::format("#define ENTRY {}\n#define KEPT {}\n", entry, kept);
   return source + generated_prelude() + kernel_file("layer_norm");
 }
 
@@ -59,10 +71,12 @@ bool lower_layer_norm(Lowering& lowering, const Operation& operation) {
     return false;
   if (!is_parameter(in[1], count) || !is_parameter(in[2], count)) return false;
   const Operand out = lowering.write(operation.output, plain_form(result, x.shape));
-  const int64_t rows = element_count(x.shape) / count;
+  const int64_t rows = element_count(x.shape) / count, numbers = numbers_of_thread(count, element);
+  const bool constant = lowering.constant(node.inputs[1]) != nullptr && lowering.constant(node.inputs[2]) != nullptr;
+  const bool kept = constant && numbers <= most_kept;
   const std::string entry = lowering.new_entry(node.op);
-  Launch launch = launch_over(entry, kernel_text(node, x, out, entry), 1, 4, 32 * rows_of_block);
-  launch.grid = {static_cast<unsigned>(divide_up(rows, rows_of_block)), 1, 1};
+  Launch launch = launch_over(entry, kernel_text(node, x, out, kept, entry), 1, 4, 32 * rows_of_block);
+  launch.grid = {static_cast<unsigned>(std::min(divide_up(rows, rows_of_block), resident_blocks(numbers, kept, lowering.chip()))), 1, 1};
   lowering.step(operation, std::move(launch), in, {out});
   return true;
 }

@@ -112,7 +112,7 @@ template <typename F> static void run_blocks(const unsigned* grid, unsigned thre
 constexpr const char* forget =
     "#undef T\n#undef E\n#undef V\n#undef COUNT\n#undef ROWS\n#undef EPSILON\n#undef GET\n#undef PUT\n#undef ENTRY\n#undef A\n#undef "
     "B\n#undef C\n#undef FACTOR\n#undef STORE\n#undef ROW_PLACE\n#undef valid\n"
-    "#undef RESULT\n#undef INVERSE\n#undef SCALED\n#undef TERM\n#undef ENDED\n";
+    "#undef RESULT\n#undef KEPT\n#undef INVERSE\n#undef SCALED\n#undef TERM\n#undef ENDED\n";
 
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) text.replace(at, what.size(), with);
@@ -163,6 +163,7 @@ size_t Emulator::add(GpuPlan plan) {
       std::string source = launch.source;
       replace_all(source, generated_prelude(), "");
       replace_all(source, launch.entry + "(", own + "(");
+      replace_all(source, "#define ENTRY " + launch.entry + "\n", "#define ENTRY " + own + "\n");
       const bool together = source.find("__syncthreads") != std::string::npos || source.find("__shfl") != std::string::npos;
       std::string call;
       for (size_t i = 0; i < launch.arguments.size(); ++i) call += fmt::format("{}Any{{arguments[{}]}}", i == 0 ? "" : ", ", i);

@@ -51,6 +51,14 @@ Graph pools(GraphBuilder& net) {
   return net.finish({pool({3, 3}, {2, 2}, {1, 1, 1, 1}), pool({2, 3}, {2, 1}, {0, 1, 0, 1}), pool({5, 5}, {1, 1}, {2, 2, 2, 2})});
 }
 
+// More rows than warps that the device holds at once, and rows of which a warp does not keep scale and bias.
+Graph by_row(GraphBuilder& net) {
+  const auto normalized = [&](int64_t rows, int64_t count) {
+    return net.node("LayerNormalization", {net.input({rows, count}), net.floats({count}, 0.5F, 1.5F), net.floats({count})});
+  };
+  return net.finish({normalized(2000, 16), normalized(3, 1200)});
+}
+
 void try_graphs(const std::vector<Build>& all, const GpuNumbers& numbers, const std::string& precision) {
   Trial trial({numbers, Integers::as_operators}, precision);
   for (size_t i = 0; i < all.size(); ++i) {
@@ -64,8 +72,10 @@ void try_graphs(const std::vector<Build>& all, const GpuNumbers& numbers, const 
   EXPECT_EQ(trial.computed(), all.size());
 }
 
-TEST(EmulatedRows, LongOnes) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {ComputeType::f32, Element::f32}, "fp32"); }
-TEST(EmulatedRows, LongOnesInFloat16) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {ComputeType::f16, Element::f16}, "fp16"); }
+TEST(EmulatedRows, LongOnes) { try_graphs({softmaxes, by_channel, by_group, by_norm, by_row}, {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedRows, LongOnesInFloat16) {
+  try_graphs({softmaxes, by_channel, by_group, by_norm, by_row}, {ComputeType::f16, Element::f16}, "fp16");
+}
 TEST(EmulatedPools, Float32) { try_graphs({pools}, {ComputeType::f32, Element::f32}, "fp32"); }
 TEST(EmulatedPools, Float16) { try_graphs({pools}, {ComputeType::f16, Element::f16}, "fp16"); }
 TEST(EmulatedPools, Bfloat16) { try_graphs({pools}, {ComputeType::bf16, Element::bf16}, "bf16"); }

@@ -3,8 +3,8 @@
 
     tools/doc_images.py [--program build/bin/deepgap] [--only NAME] [--chromium chromium]
 
-Each figure is one chart of `deepgap report`, taken out of the page with its legend and colours as an SVG that stands alone, in light and dark. The thumbnail
-of a whole report is a screenshot by headless Chromium; without one it is left as it is.
+Each figure is one chart of `deepgap report`, taken out of the page with its legend and colours as an SVG that stands alone, in light and dark. Thumbnails
+of a whole report and of a site are screenshots by headless Chromium; without one they are left as they are.
 """
 import argparse
 import html
@@ -24,7 +24,7 @@ FIGURES = {
     "how-to/img/roofline.svg": (["training/h200.db"], "Where the time goes", "resnet50", ""),
     "how-to/img/pareto.svg": (["h200-native/grid.db"], "Recommendations", "resnet50", "Throughput against latency"),
 }
-REPORT = ("tutorials/img/report.png", ["quickstart-xeon-16/store.db"])
+SCREENSHOTS = {"tutorials/img/report.png": ("report", ["quickstart-xeon-16/store.db"]), "how-to/img/site.png": ("site", ["h200-native/grid.db"])}
 DRAWN = re.compile(r"(^|[\s,>])\.(grid|axis|tick|axis-title|line|label|tag|roof|roof-name|dot|ring|reach|found|s\d)\b|^:root|^\.s\d")
 SIZE = 150_000
 
@@ -87,6 +87,12 @@ def report(program, stores, folder):
     return page
 
 
+def site(program, stores, folder):
+    subprocess.run([program, "site", *(str(ROOT / RESULTS / store) for store in stores), "--anonymous", "--output", str(folder / "site")], check=True,
+                   stdout=subprocess.DEVNULL)
+    return folder / "site" / "index.html"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(ROOT / "build/bin/deepgap"))
@@ -112,15 +118,17 @@ def main():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             print(f"{name}: {len(text)} bytes")
-        name, stores = REPORT
-        if flags.only in name and shutil.which(flags.chromium):
-            page, shot = report(flags.program, stores, folder), ROOT / "docs" / name
+        for name, (kind, stores) in SCREENSHOTS.items():
+            if flags.only not in name:
+                continue
+            if not shutil.which(flags.chromium):
+                print(f"{name}: left as it is, since there is no {flags.chromium}")
+                continue
+            page, shot = {"report": report, "site": site}[kind](flags.program, stores, folder), ROOT / "docs" / name
             shot.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run([flags.chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1100,820",
-                            f"--screenshot={shot}", page.as_uri()], check=True, capture_output=True)
+                            "--virtual-time-budget=5000", f"--screenshot={shot}", page.as_uri()], check=True, capture_output=True)
             print(f"{name}: {shot.stat().st_size} bytes")
-        elif flags.only in name:
-            print(f"{name}: left as it is, since there is no {flags.chromium}")
     return 1 if failed else 0
 
 

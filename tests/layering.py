@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Reads every include of src/, include/, bench/ and tools/ and fails where a room includes one that docs/design.md does not allow it,
-or where that page's table of rooms says something else than this file.
+"""Reads every include of src/, include/, bench/ and tools/ and fails where a module includes one that docs/design.md does not allow it,
+or where that page's table of modules says something else than this file.
 
 Run from the tree's root; an argument names another root (the test of the test uses one)."""
 import pathlib
 import re
 import sys
 
-# room -> rooms it may include besides itself. The public headers in include/deepgap may be included by all and include only each other.
+# module -> modules it may include besides itself. The public headers in include/deepgap may be included by all and include only each other.
 ALLOWED = {
     "base": set(),
     "stats": {"base"},
@@ -49,12 +49,12 @@ ALLOWED = {
 }
 # Sources of every kind: C++, CUDA, and text that others include.
 SUFFIXES = {".h", ".hpp", ".cuh", ".inc", ".c", ".cc", ".cpp", ".cu"}
-# Programs beside deepgap, each a folder or a file: they may see any room and their own folder, and nothing of src/ sees them.
+# Programs beside deepgap, each a folder or a file: they may see any module and their own folder, and nothing of src/ sees them.
 PROGRAMS = ("bench", "tools")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 
-def room_of(path):
+def module_of(path):
     parts = path.split("/")
     inner = "/".join(parts[:2])
     return inner if parts[0] == "backends" or inner in ALLOWED else parts[0]
@@ -65,9 +65,9 @@ def violations(root):
     for path in sorted(source.rglob("*")):
         if path.suffix not in SUFFIXES:
             continue
-        room = room_of(str(path.relative_to(source)))
-        if room not in ALLOWED:
-            yield f"{path.relative_to(root)}: room '{room}' is not in tests/layering.py and docs/design.md"
+        module = module_of(str(path.relative_to(source)))
+        if module not in ALLOWED:
+            yield f"{path.relative_to(root)}: module '{module}' is not in tests/layering.py and docs/design.md"
             continue
         for bracket, name in INCLUDE.findall(path.read_text()):
             if bracket == "<" or name.startswith("deepgap/") or "/" not in name:
@@ -75,9 +75,9 @@ def violations(root):
             if name.split("/")[0] in PROGRAMS or name.startswith("../"):
                 yield f"{path.relative_to(root)} includes {name}: it is outside src/"
                 continue
-            other = room_of(name)
-            if other != room and other not in ALLOWED[room] and (source / name).exists():
-                yield f"{path.relative_to(root)} includes {name}: {room} may not see {other}"
+            other = module_of(name)
+            if other != module and other not in ALLOWED[module] and (source / name).exists():
+                yield f"{path.relative_to(root)} includes {name}: {module} may not see {other}"
     yield from program_violations(root)
     for path in sorted((root / "include" / "deepgap").glob("*.h")):
         for bracket, name in INCLUDE.findall(path.read_text()):
@@ -93,10 +93,10 @@ def program_violations(root):
             for bracket, name in INCLUDE.findall(path.read_text()):
                 own = (path.parent / name).exists() and ".." not in name.split("/")
                 if bracket == '"' and not own and not (root / "src" / name).exists() and not (root / "include" / name).exists():
-                    yield f"{path.relative_to(root)} includes {name}: neither its own folder's nor a room's"
+                    yield f"{path.relative_to(root)} includes {name}: neither its own folder's nor a module's"
 
 
-# A row of the table of rooms: `src/ROOM/`, what it does, what it may include.
+# A row of the table of modules: `src/MODULE/`, what it does, what it may include.
 ROW = re.compile(r"^\| `src/([^`]+)/` \|.*\| *([^|]*?) *\|$", re.M)
 
 
@@ -105,14 +105,14 @@ def page_violations(root):
     if not page.is_file():
         return
     rows = dict(ROW.findall(page.read_text()))
-    for room in ALLOWED:
-        if room not in rows and room.split("/")[0] != "backends":
-            yield f"docs/design.md has no row for the room src/{room}/"
-    for room, text in rows.items():
+    for module in ALLOWED:
+        if module not in rows and module.split("/")[0] != "backends":
+            yield f"docs/design.md has no row for the module src/{module}/"
+    for module, text in rows.items():
         named = {word.strip(" `") for word in text.split(",") if word.strip()}
-        # Rooms within a room, the plug-ins and the command line are told in words.
-        if room in ALLOWED and named <= ALLOWED.keys() and named != ALLOWED[room]:
-            yield f"docs/design.md says that {room} may include {', '.join(sorted(named))}; it may include {', '.join(sorted(ALLOWED[room]))}"
+        # Modules within a module, the plug-ins and the command line are described in words.
+        if module in ALLOWED and named <= ALLOWED.keys() and named != ALLOWED[module]:
+            yield f"docs/design.md says that {module} may include {', '.join(sorted(named))}; it may include {', '.join(sorted(ALLOWED[module]))}"
 
 
 def main():
@@ -120,7 +120,7 @@ def main():
     if not (root / "src").is_dir():
         sys.exit(f"layering: {root} has no src/")
     found = [*violations(root), *page_violations(root)]
-    print("\n".join(found) or f"layering: {len(ALLOWED)} rooms, nothing out of order")
+    print("\n".join(found) or f"layering: {len(ALLOWED)} modules, nothing out of order")
     sys.exit(1 if found else 0)
 
 

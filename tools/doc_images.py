@@ -24,7 +24,7 @@ FIGURES = {
     "how-to/img/roofline.svg": (["training/h200.db"], "Where the time goes", "resnet50", ""),
     "how-to/img/pareto.svg": (["h200-native/grid.db"], "Recommendations", "resnet50", "Throughput against latency"),
 }
-SCREENSHOTS = {"tutorials/img/report.png": ("report", ["quickstart-xeon-16/store.db"]), "how-to/img/site.png": ("site", ["h200-native/grid.db"])}
+SCREENSHOTS = {"tutorials/img/report.png": ("report", ["h200-native/grid.db"]), "how-to/img/site.png": ("site", ["h200-native/grid.db"])}
 DRAWN = re.compile(r"(^|[\s,>])\.(grid|axis|tick|axis-title|line|label|tag|roof|roof-name|dot|ring|reach|found|s\d)\b|^:root|^\.s\d")
 SIZE = 150_000
 

@@ -60,8 +60,11 @@ std::string contender_name(const Point& point) {
 std::string first_contender_name(const Point& point) { return names_of(option_of(point, "duel")).front(); }
 
 Point duel_of(Point point) {
-  if (duel_axis(point) == "dataset") point.options.erase(dataset_hash_option);
-  forget_axis(point, duel_axis(point));
+  const std::string axis = duel_axis(point);
+  if (axis == "dataset") point.options.erase(dataset_hash_option);
+  if (axis == "backend")  // options of one engine are that contender's alone
+    std::erase_if(point.options, [engine = point.backend + "."](const auto& option) { return option.first.starts_with(engine); });
+  forget_axis(point, axis);
   point.options.erase("contender");
   return point;
 }

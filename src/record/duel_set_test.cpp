@@ -40,6 +40,13 @@ TEST(DuelSet, all_of_one_duel_are_of_it_and_none_of_another) {
   EXPECT_NE(duel_of(points[0]), duel_of(other[0]));
 }
 
+TEST(DuelSet, options_of_one_engine_do_not_part_its_contender_from_the_others) {
+  std::vector<Point> points = duel_of_backends({"native", "onnxruntime"});
+  points[0].options["native.tune"] = "off";
+  EXPECT_EQ(duel_of(points[0]), duel_of(points[1]));
+  EXPECT_NE(duel_of(points[0]), duel_of(duel_of_backends({"native", "openvino"})[0]));
+}
+
 TEST(DuelSet, a_contender_is_another_point_than_the_same_alone) {
   const std::vector<Point> points = duel_of_backends({"native", "onnxruntime"});
   const Point alone = without_duel(points[0]);

@@ -155,6 +155,22 @@ def h200(stores):
                     ("Solid: native, mean of three processes. Dashed: LibTorch 2.11, CUDA graph, one process. Windows of one second.",))
 
 
+def four_gpus(stores):
+    panels, all_four = [], "cuda:0+cuda:1+cuda:2+cuda:3"
+    devices = [("cuda:0", "1 GPU", 0), ("cuda:0+cuda:1", "2 GPUs", 0), ("cuda:0+cuda:1+cuda:2", "3 GPUs", 0), (all_four, "4 GPUs", 0),
+               (f"4p:{all_four}", "4, a process each", 1)]
+    for title, option in (("FP32 inputs in host memory", "inputs=host;"), ("inputs on the cards", "inputs=ready;")):  # the first names the rows of both
+        bars = []
+        for device, label, colour in devices:
+            for row in stores.points("four-gpus/four-gpus.db", model="resnet50", scenario="offline", precision="int8", device=device, option=option):
+                value, low, high = numbers(row)
+                over_runs = int(row["repeats"]) > 2  # two runs or one say too little about an interval
+                bars.append((label, colour, value, low if over_runs else None, high if over_runs else None))
+        panels.append((title, bars))
+    return svg_chart.bar_panels("ResNet-50 in INT8 on one to four H100: images/s, Offline, batch 256", panels,
+                                ("Windows of two seconds, an axis for each side. Bars with a 95 % interval: three runs; the others: one or two runs. 2026-11-27.",))
+
+
 def xeon(stores):
     panels = []
     names = {"efficientnet_lite0": "EfficientNet-Lite0", "resnet18": "ResNet-18", "resnet50": "ResNet-50"}
@@ -217,6 +233,7 @@ CHARTS = {
     "results/precisions.svg": precisions,
     "results/h100.svg": h100,
     "results/h200.svg": h200,
+    "results/four-gpus.svg": four_gpus,
     "results/xeon.svg": xeon,
     "results/xeon-engines.svg": xeon_engines,
     "results/epyc.svg": epyc,

@@ -7,8 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -37,12 +40,26 @@ std::optional<Shape> shape_of(const json& output) {
   return possible_shape(shape) ? std::optional(shape) : std::nullopt;
 }
 
+// Whether the type holds the number: a server may send 1e300 for an INT8.
+template <typename T>
+bool holds(const json& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return true;
+  } else {
+    if (value.is_number_unsigned()) return std::in_range<T>(value.get<uint64_t>());
+    if (value.is_number_integer()) return std::in_range<T>(value.get<int64_t>());
+    const auto number = value.get<double>();
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    return number < end && number >= (std::is_signed_v<T> ? -end : 0.0);
+  }
+}
+
 template <typename T>
 bool put(const json& value, std::byte* to) {
   T number;
   if (value.is_boolean()) {
     number = static_cast<T>(value.get<bool>() ? 1 : 0);
-  } else if (value.is_number()) {
+  } else if (value.is_number() && holds<T>(value)) {
     number = value.get<T>();
   } else if (value.is_null() && std::numeric_limits<T>::has_quiet_NaN) {  // how some write NaN
     number = std::numeric_limits<T>::quiet_NaN();
@@ -134,6 +151,7 @@ std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t ba
     const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == name; });
     if (port != ports_.end()) {
       const auto at = static_cast<size_t>(port - ports_.begin());
+      if (found[at]) return wrong_answer(fmt::format("output '{}' twice", name));
       if (auto fault = read_output(output, *port, batch, outputs_[at])) return fault;
       found[at] = true;
     }

@@ -1,10 +1,13 @@
 // Faults of single queries over HTTP: the others go on.
+#include "backends/kserve/answer.h"
 #include "backends/kserve/by_http.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -43,6 +46,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "answered 200 with JSON that is not valid: JSON has no NaN or Infinity"},
         FaultCase{"HalfAnObject", {.body = R"({"outputs":[)"}, "answered 200 with JSON that is not valid"},
         FaultCase{"NoOutputs", {.body = json_answer("")}, "output 'y' is missing"},
+        FaultCase{"OutputTwice",
+                  {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,3],"data":[1,2,3]},)"
+                                       R"({"name":"y","datatype":"FP32","shape":[1,3],"data":[1,2,3]})")},
+                  "output 'y' twice"},
         FaultCase{"EmptyTensor", {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[0,3],"data":[]})")}, "output 'y' is empty"},
         FaultCase{"OtherShape",
                   {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]})")},
@@ -71,6 +78,22 @@ INSTANTIATE_TEST_SUITE_P(
                   "has no shape"},
         FaultCase{"TooLarge", {.body = std::string(2'000'000, ' ')}, "an answer of more than"}),
     [](const auto& one) { return one.param.name; });
+
+TEST(ServerAnswer, HasNumbersThatTheDatatypeHolds) {
+  const auto read = [](DataType type, const std::string& number) {
+    const std::vector<Port> ports{{"y", type, Dims{{1, ""}}}};
+    ServerAnswer answer(ports);
+    const auto fault = answer.read(json_answer(R"({"name":"y","shape":[1],"data":[)" + number + "]}"), "", false, 1);
+    return fault ? fault->what : "";
+  };
+  for (const char* number : {"-128", "127", "5.0"}) EXPECT_EQ(read(DataType::i8, number), "") << number;
+  for (const char* number : {"-129", "128", "1e300", "-1e300", "18446744073709551615"})
+    EXPECT_THAT(read(DataType::i8, number), testing::HasSubstr("has not the numbers")) << number;
+  EXPECT_EQ(read(DataType::u64, "18446744073709551615"), "");
+  EXPECT_THAT(read(DataType::u64, "-1"), testing::HasSubstr("has not the numbers"));
+  EXPECT_THAT(read(DataType::i64, "9223372036854775808"), testing::HasSubstr("has not the numbers"));
+  EXPECT_EQ(read(DataType::f32, "1e300"), "");
+}
 
 }  // namespace
 }  // namespace deepgap

@@ -67,6 +67,15 @@ TEST(KserveRefusal, MetadataThatAreNone) {
   EXPECT_THAT(said(R"({"inputs":[7],"outputs":[]})"), HasSubstr("not an object"));
 }
 
+TEST(KserveRefusal, TensorsThatAreListedTwice) {
+  const std::string x = R"({"name":"x","datatype":"FP32","shape":[-1,4]})", y = R"({"name":"y","datatype":"FP32","shape":[-1,4]})";
+  const auto said = [](const std::string& inputs, const std::string& outputs) {
+    return said_of({.body = R"({"name":"double","inputs":[)" + inputs + R"(],"outputs":[)" + outputs + "]}"}, "/v2/models/double");
+  };
+  EXPECT_THAT(said(x + "," + x, y), HasSubstr("the metadata of double list input 'x' twice"));
+  EXPECT_THAT(said(x, y + "," + y), HasSubstr("the metadata of double list output 'y' twice"));
+}
+
 TEST(KserveRefusal, WhatIsOfGrpcAlone) {
   KserveBackend backend;
   for (const char* option : {"stream", "channels"}) {

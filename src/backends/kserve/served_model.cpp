@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace deepgap {
@@ -126,7 +128,19 @@ void require_tensors(size_t count, const char* which, const std::string& model) 
   if (count > most_tensors) refuse(fmt::format("the metadata of {} tell {} {}, at most {} are taken", model, count, which, most_tensors));
 }
 
+namespace {
+
+void require_each_once(const std::vector<ServedTensor>& tensors, const char* which, const std::string& model) {
+  std::set<std::string_view> names;
+  for (const ServedTensor& tensor : tensors)
+    if (!names.insert(tensor.name).second) refuse(fmt::format("the metadata of {} list {} '{}' twice", model, which, tensor.name));
+}
+
+}  // namespace
+
 Graph graph_of(const ServedModel& model) {
+  require_each_once(model.inputs, "input", model.name.name);
+  require_each_once(model.outputs, "output", model.name.name);
   Graph graph;
   graph.name = model.name.name;
   Node node{model.name.name, "Model", "kserve", {}, {}, {}};

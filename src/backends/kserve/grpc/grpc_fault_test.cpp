@@ -53,6 +53,10 @@ ModelInferResponse with_numbers(ModelInferResponse response, int count) {
   for (int i = 0; i < count; ++i) response.mutable_outputs(0)->mutable_contents()->add_fp32_contents(1);
   return response;
 }
+ModelInferResponse twice(ModelInferResponse response) {
+  *response.add_outputs() = ModelInferResponse(response).outputs(0);
+  return response;
+}
 GrpcFaultCase answered(const std::string& name, const ModelInferResponse& response, const std::string& says) {
   inference::ModelStreamInferResponse streamed_response;
   *streamed_response.mutable_infer_response() = response;
@@ -91,7 +95,9 @@ INSTANTIATE_TEST_SUITE_P(
                           "answered INVALID_ARGUMENT: wrong",
                           "answered an error: wrong"},
             GrpcFaultCase{"NoMessage", {.message = "\x0f\xff fine"}, {.message = "\x0f\xff fine"}, "no message of KServe v2"},
-            answered("NoOutputs", {}, "output 'y' is missing"), answered("EmptyTensor", output("y", "FP32", {0, 3}), "output 'y' is empty"),
+            answered("NoOutputs", {}, "output 'y' is missing"),
+            answered("OutputTwice", twice(with_numbers(output("y", "FP32", {1, 3}), 3)), "output 'y' twice"),
+            answered("EmptyTensor", output("y", "FP32", {0, 3}), "output 'y' is empty"),
             answered("OtherShape", with_bytes(output("y", "FP32", {1, 4}), 16), "has the shape [1,4], [1,3] were asked for"),
             answered("OtherBatch", with_bytes(output("y", "FP32", {2, 3}), 24), "has the shape [2,3]"),
             answered("OtherType", with_bytes(output("y", "INT32", {1, 3}), 12), "is INT32, the metadata tell FP32"),

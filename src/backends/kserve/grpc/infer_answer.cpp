@@ -8,17 +8,21 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace deepgap {
 namespace {
 
 using Contents = inference::InferTensorContents;
 
-// False: not as many as the tensor has.
+// False: not as many as the tensor has, or one that its type does not hold (INT8 comes in 32 bits).
 template <typename T, typename Numbers>
 bool put(const Numbers& numbers, size_t count, std::byte* to) {
   if (static_cast<size_t>(numbers.size()) != count) return false;
   for (const auto number : numbers) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<decltype(number), const bool>)
+      if (!std::in_range<T>(number)) return false;
     const auto value = static_cast<T>(number);
     std::memcpy(to, &value, sizeof(T));
     to += sizeof(T);
@@ -84,6 +88,7 @@ std::optional<Fault> InferAnswer::read_output(const inference::ModelInferRespons
   const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == told.name(); });
   if (port == ports_.end()) return std::nullopt;
   Output& output = outputs_[static_cast<size_t>(port - ports_.begin())];
+  if (output.data != nullptr) return wrong_answer(fmt::format("output '{}' twice", port->name));
   output.shape.assign(told.shape().begin(), told.shape().end());
   if (!possible_shape(output.shape)) return wrong_answer(fmt::format("output '{}' has no shape", port->name));
   if (auto fault = check_output(*port, output.shape, told.datatype(), batch)) return fault;

@@ -20,7 +20,10 @@ inline constexpr const char* latency_modes_fact = "latency.modes";
 // The fact (a sentence) of a Record whose file has sizes of 0, which were read as open.
 inline constexpr const char* zero_sizes_fact = "model.zero_sizes";
 
+// The fact (a sentence) of a Record whose window began before a GPU came to its power limit: it shows more than the GPU sustains.
+inline constexpr const char* burst_fact = "power_state.burst";
+
 // The facts that are shown beside every verdict.
-inline constexpr std::array<const char*, 2> noted_facts{latency_modes_fact, zero_sizes_fact};
+inline constexpr std::array<const char*, 3> noted_facts{latency_modes_fact, zero_sizes_fact, burst_fact};
 
 }  // namespace deepgap

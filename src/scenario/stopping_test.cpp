@@ -1,4 +1,5 @@
 #include "scenario/stopping.h"
+#include "scenario/stopping/settled.h"
 
 #include "stats/test_series.h"
 
@@ -46,6 +47,31 @@ std::string usage_error(const StoppingSettings& s) {
     return error.what();
   }
   return "no error";
+}
+
+std::unique_ptr<Stopping> settling(std::function<bool(Nanoseconds)> settled) {
+  auto s = settings("interval");
+  s.warmup = 20;
+  return until_settled(make_warmup(s), std::move(settled), "the GPU's clocks", 5'000'000'000);
+}
+
+TEST(UntilSettled, AWarmUpGoesOnUntilTheClocksAreSteady) {
+  const auto warmup = settling([](Nanoseconds now) { return now >= 1'000'001'000; });
+  EXPECT_EQ(feed(*warmup, 10'000, 1, [](int64_t) { return 2'000'000; }), 500);
+  EXPECT_EQ(warmup->state(), State::enough);
+  EXPECT_EQ(warmup->reason(), "20 warm-up queries as asked, then until the GPU's clocks were steady, after 1 s");
+}
+
+TEST(UntilSettled, ItsRuleDecidesWhereTheyAreSteady) {
+  const auto warmup = settling([](Nanoseconds) { return true; });
+  EXPECT_EQ(feed(*warmup, 10'000, 1, [](int64_t) { return 2'000'000; }), 20);
+  EXPECT_EQ(warmup->reason(), "20 warm-up queries as asked");
+}
+
+TEST(UntilSettled, ItDoesNotWaitForEver) {
+  const auto warmup = settling([](Nanoseconds) { return false; });
+  EXPECT_EQ(feed(*warmup, 10'000, 1, [](int64_t) { return 2'000'000; }), 2'500);
+  EXPECT_EQ(warmup->reason(), "20 warm-up queries as asked, but the GPU's clocks were not steady after 5 s");
 }
 
 TEST(MinDuration, ARuleThatHasEnoughGoesOnUntilTheTimeHasPassed) {

@@ -28,7 +28,11 @@ GpuStateReader::GpuStateReader(const NvmlLoader& load, const CudaEnvironment& en
 
 GpuReading GpuStateReader::read() const {
   if (device_ == nullptr) return {};
-  GpuReading reading{clock_hz(api_, device_, nvml_clock_sm), clock_hz(api_, device_, nvml_clock_memory), power_w(api_, device_), 0};
+  GpuReading reading{.sm_hz = clock_hz(api_, device_, nvml_clock_sm),
+                     .memory_hz = clock_hz(api_, device_, nvml_clock_memory),
+                     .power_w = power_w(api_, device_)};
+  unsigned milliwatts = 0;
+  if (nvml_call(api_.power_limit, device_, &milliwatts) == nvml_ok) reading.power_limit_w = milliwatts / 1e3;
   unsigned long long reasons = 0;
   if (nvml_call(api_.throttle_reasons, device_, &reasons) == nvml_ok) reading.throttle_reasons = reasons;
   return reading;

@@ -11,7 +11,8 @@ namespace deepgap {
 // 0: not known.
 struct GpuReading {
   double sm_hz = 0, memory_hz = 0;
-  double power_w = 0;             // at this moment if the driver reports that, else a mean over the last second
+  double power_w = 0;  // at this moment if the driver reports that, else a mean over the last second
+  double power_limit_w = 0;
   uint64_t throttle_reasons = 0;  // bits as base/throttle.h has them
 };
 

@@ -16,6 +16,7 @@ TEST(GpuState, IsReadAtTheMoment) {
   const GpuReading reading = reader.read();
   EXPECT_EQ(reading.sm_hz, 1.41e9);
   EXPECT_EQ(reading.power_w, 310) << "of the moment";
+  EXPECT_EQ(reading.power_limit_w, nvml.gpus[1].limit_mw / 1e3);
   EXPECT_EQ(reading.throttle_reasons, 0x4U);
   nvml.gpus[1].fails["instant"] = nvml_not_supported;
   EXPECT_EQ(reader.read().power_w, 300) << "the mean, where there is no other";

@@ -1,6 +1,7 @@
 #include "worker/measure.h"
 
 #include "base/clocks.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "model/model_source.h"
@@ -18,6 +19,7 @@
 #include "worker/generate_verdict.h"
 #include "worker/latency_modes.h"
 #include "worker/loaded_order.h"
+#include "worker/power_state.h"
 #include "worker/preparation.h"
 #include "worker/process_facts.h"
 #include "worker/quantized_model.h"
@@ -87,6 +89,7 @@ class Measurement {
   void take_window_as_warmup();
   void fill(const DriveContext& context);
   void judge_tokens();
+  void note_power_state();
   bool stop_if_interrupted();
   void save_weights();
 
@@ -379,6 +382,17 @@ void Measurement::keep(Measured measured) {
   own_series_ = std::move(measured.series);
 }
 
+// Says whether a GPU was at its power limit all the time, or came to it within the window.
+void Measurement::note_power_state() {
+  if (record_.outcome != Outcome::ok || record_.windows.empty() || record_.windows.back().name != "steady") return;
+  const PowerState state = power_state(record_.series, record_.windows.back());
+  if (state.word.empty()) return;
+  record_.facts[power_state_fact] = state.word;
+  if (state.word == "burst")
+    record_.facts[burst_fact] =
+        fmt::format("burst: the GPU came to its power limit within the window, and its clock fell by {}", percent_text(state.clock_fall));
+}
+
 Record Measurement::finish() {
   pulse_.enter("finish");
   loaded_.reset();
@@ -390,6 +404,7 @@ Record Measurement::finish() {
   }
   record_.series.insert(record_.series.end(), own_series_.begin(), own_series_.end());
   keep(group_.telemetry(order_).availability());
+  note_power_state();
   std::erase_if(record_.windows, [](const Window& window) { return window.end == 0; });  // where it broke off
   return std::move(record_);
 }

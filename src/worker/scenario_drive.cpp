@@ -5,6 +5,8 @@
 #include "record/point_option.h"
 #include "record/tenant_set.h"
 #include "record/verdict.h"
+#include "scenario/stopping/settled.h"
+#include "telemetry/clock_watch.h"
 #include "worker/bounded_window.h"
 #include "worker/dispatch_record.h"
 #include "worker/mark_meter.h"
@@ -34,6 +36,14 @@ Nanoseconds pause_between_queries(const Point& point) {
   Nanoseconds pause = 0;
   for (const char* option : {"period", "think_time"}) pause += parse_duration(option_of(point, option)).value_or(0);
   return pause;
+}
+
+// Returns N of each cuda:N.
+std::vector<int> gpus_of(const Placement& placement) {
+  std::vector<int> ordinals;
+  for (const DeviceId& device : placement.devices)
+    if (device.kind == "cuda") ordinals.push_back(device.index);
+  return ordinals;
 }
 
 // The end of a window: by a rule, and where an open loop stops offering.
@@ -119,7 +129,11 @@ class ScenarioDrive final : public Drive {
 
   WarmedUp warm_up(const DriveContext& context) override {
     const StoppingSettings& settings = context.order.stopping;
-    const auto rule = make_warmup(settings, round_of(context.order));
+    auto rule = make_warmup(settings, round_of(context.order));
+    ClockWatch clocks = watch_clocks(settings.warmup ? std::vector<int>() : gpus_of(context.order.point.placement));
+    if (!clocks.empty())
+      rule = until_settled(
+          std::move(rule), [&](Nanoseconds now) { return clocks.settled(now); }, "the GPU's clocks", settings.warmup_budget);
     TimingCounter counter(context.pulse);
     Failures failures([&pulse = context.pulse] { pulse.beat(); });
     Traffic traffic = traffic_of(context, context.target, *rule, counter, failures);

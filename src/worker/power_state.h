@@ -1,0 +1,21 @@
+// How a window stands to the power limit of the GPUs that worked in it: within a second or two of heavy load a GPU comes to its limit, and
+// a window before that shows more than the card sustains.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <span>
+#include <string>
+
+namespace deepgap {
+
+inline constexpr const char* power_state_fact = "power_state";  // a Record's: the word below
+
+struct PowerState {
+  std::string word;       // "sustained": at the limit, with level clocks; "burst": it came to the limit within the window; empty: neither
+  double clock_fall = 0;  // in a burst, from the first half of the window to the second: 0.18 is 18 %
+};
+// `series`: the probes' readings. Of several GPUs one that came to its limit within the window decides, then one at its limit.
+PowerState power_state(std::span<const Series> series, const Window& window);
+
+}  // namespace deepgap

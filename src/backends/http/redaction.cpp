@@ -203,7 +203,7 @@ class Secret {
   std::string word_;
   size_t length_;
   std::unordered_set<std::string_view> pieces_;
-  std::bitset<65536> beginnings_;  // of pieces: long texts have few places to look closer at
+  std::bitset<65536> beginnings_;  // which two bytes a piece begins with: long texts have few such places
 };
 
 std::string lower_case(std::string text) {

@@ -23,7 +23,7 @@ struct Known {
 };
 constexpr Known known[] = {
     {"cpu", "CPUExecutionProvider", "onnxruntime", OrtProvider::cpu, true},
-    {"cuda", "CUDAExecutionProvider", "onnxruntime-gpu", OrtProvider::cuda, false},
+    {"cuda", "CUDAExecutionProvider", "onnxruntime-gpu", OrtProvider::cuda, true},
     {"tensorrt", "TensorrtExecutionProvider", "onnxruntime-gpu", OrtProvider::tensorrt, false},
     {"openvino", "OpenVINOExecutionProvider", "onnxruntime-openvino", OrtProvider::openvino, true},
 };

@@ -9,7 +9,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double near_limit = 0.97, tolerance = 0.01;
+constexpr double tolerance = 0.01;
 constexpr size_t readings_below_limit = 3, readings_at_limit = 10;
 
 double mean(std::vector<double>::const_iterator begin, std::vector<double>::const_iterator end) {
@@ -25,7 +25,7 @@ bool is_level(const std::vector<double>& values, size_t count) {
 }
 
 bool is_at_power_limit(const GpuReading& reading) {
-  const bool near = reading.power_limit_w > 0 && reading.power_w >= near_limit * reading.power_limit_w;
+  const bool near = reading.power_limit_w > 0 && reading.power_w >= near_power_limit * reading.power_limit_w;
   return near || (reading.throttle_reasons & throttled_by_power) != 0;
 }
 

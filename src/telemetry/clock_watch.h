@@ -12,6 +12,9 @@
 
 namespace deepgap {
 
+// A GPU that draws at least this share of its power limit is at the limit.
+inline constexpr double near_power_limit = 0.97;
+
 // Used by one thread.
 class ClockWatch {
  public:
@@ -25,7 +28,7 @@ class ClockWatch {
   // Returns whether no clock has changed by more than 1 %: between three readings and the three before them, below the power limit; between
   // ten readings and the ten before, since clocks alternate at the limit. Reads the GPUs once a `period` at most. `now` does not go back.
   bool settled(Nanoseconds now);
-  // Returns whether a GPU was at its power limit at the last reading: within 3 % of it, or slowed down by it.
+  // Returns whether a GPU was at its power limit at the last reading, or slowed down by it.
   bool at_power_limit() const { return at_power_limit_; }
 
  private:

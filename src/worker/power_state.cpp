@@ -1,5 +1,8 @@
 #include "worker/power_state.h"
 
+#include "stats/moments.h"
+#include "telemetry/clock_watch.h"
+
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -7,7 +10,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double near_limit = 0.97, relevant_fall = 0.02;
+constexpr double relevant_fall = 0.02;
 constexpr size_t least_readings = 2;  // in each half of the window
 
 const Series* find_series(std::span<const Series> series, const std::string& name) {
@@ -22,19 +25,13 @@ std::vector<double> readings(const Series& series, Nanoseconds begin, Nanosecond
   return found;
 }
 
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 PowerState state_of(const Series& power, double limit, const Series& clock, const Window& window) {
   const Nanoseconds middle = window.begin + (window.end - window.begin) / 2;
   const std::vector<double> first = readings(clock, window.begin, middle), second = readings(clock, middle + 1, window.end);
   if (first.size() < least_readings || second.size() < least_readings) return {};
-  const auto at_limit = [&](double watts) { return watts >= near_limit * limit; };
+  const auto at_limit = [&](double watts) { return watts >= near_power_limit * limit; };
   const std::vector<double> all = readings(power, window.begin, window.end), late = readings(power, middle + 1, window.end);
-  const double fall = 1 - mean(second) / mean(first);
+  const double fall = 1 - mean_of(second) / mean_of(first);
   if (fall > relevant_fall && std::any_of(late.begin(), late.end(), at_limit)) return {"burst", fall};
   const auto count = static_cast<size_t>(std::count_if(all.begin(), all.end(), at_limit));
   return 2 * count > all.size() ? PowerState{"sustained", 0} : PowerState{};

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -42,6 +43,13 @@ int output_failed(int error) {
   return exit_internal;
 }
 
+// A relative path cannot be made absolute once the current folder was removed.
+bool comes_from_gone_folder(const std::system_error& error) {
+  std::error_code gone;
+  std::filesystem::current_path(gone);
+  return gone && dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr;
+}
+
 int run_main(const std::vector<std::string>& arguments) {
   CommandLine line(arguments);
   Command* command = line.parse(arguments);
@@ -65,6 +73,10 @@ int main(int argc, char** argv) {
     code = exit_code_for(error.kind());
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return output_failed(error.code().value());  // thrown by fmt::print
+    if (comes_from_gone_folder(error)) {
+      say(stderr, "deepgap: the current folder no longer exists: change to another one, or give absolute paths\n");
+      return exit_usage;
+    }
     say(stderr, fmt::format("deepgap: internal error: {}\n", printable(error.what())));
   } catch (const std::exception& error) {
     say(stderr, fmt::format("deepgap: internal error: {}\n", printable(json_words(error))));

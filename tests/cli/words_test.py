@@ -190,6 +190,19 @@ class WordsTest(StoreCase):
                 self.assertFalse(os.path.exists(self.store))
         self.assertIn("folder /proc/nowhere does not exist", self.refused(self.network, "-o", "/proc/nowhere/q.onnx", command=["quantize"]))
 
+    def test_a_folder_that_is_gone_or_has_no_name_is_one_line(self):
+        gone = os.path.join(self.dir, "gone")
+        os.mkdir(gone)
+        for words in (["run", self.network, "--backend", "null", "--cache", "c", "--dry-run"], ["backends", "--libtorch", "torch"],
+                      ["quantize", self.network, "-o", "q.onnx"]):
+            with self.subTest(words):
+                done = subprocess.run(["sh", "-c", 'rmdir "$1" && shift && exec "$@"', "sh", gone, PROGRAM, *words], capture_output=True, text=True,
+                                      timeout=60, cwd=gone)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertEqual(done.stderr, "deepgap: the current folder no longer exists: change to another one, or give absolute paths\n")
+                os.mkdir(gone)
+        self.assertIn("--libtorch is empty", self.refused("--libtorch", "", command=["backends"]))
+
     # What is generated
 
     def test_completion_of_bash(self):

@@ -4,6 +4,7 @@
 #include <deepgap/dataset.h>
 #include <deepgap/graph.h>
 
+#include "model/integer_values.h"
 #include "model/zoo/zoo.h"
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct DatasetRequest {
                                 // folder, one file
   std::vector<TensorInfo> inputs;  // the Model's inputs; every size but the batch known
   Preprocessing preprocessing;
-  std::map<std::string, int64_t> integer_values;  // for the seeded kind, see model/integer_values.h; an input not named has 100 values
+  std::map<std::string, IntegerRange> integer_values;  // for the seeded kind; an input not named has 0 to 99
   std::map<std::string, std::vector<double>>
       numbers;  // that inputs hold in every sample, whatever the kind; one stands for all of an input
   uint64_t seed = 1;

@@ -22,9 +22,9 @@ uint64_t split_mix(uint64_t state) {
 }
 
 template <typename T>
-void fill_integers(Tensor& tensor, uint64_t stream, uint64_t range) {
+void fill_integers(Tensor& tensor, uint64_t stream, IntegerRange range) {
   uint64_t counter = 0;
-  for (T& value : writable<T>(tensor)) value = static_cast<T>(split_mix(stream + counter++) % range);
+  for (T& value : writable<T>(tensor)) value = static_cast<T>(range.number(split_mix(stream + counter++)));
 }
 
 class SeededDataset : public TensorsDataset {
@@ -79,10 +79,10 @@ class SeededDataset : public TensorsDataset {
         break;
       case DataType::u8:
       case DataType::i8:  // where nothing limits them every bit pattern, either way
-        fill_integers<uint8_t>(tensor, stream, integer_values_.contains(input.name) ? values_of(input) : 256);
+        fill_integers<uint8_t>(tensor, stream, integer_values_.contains(input.name) ? values_of(input) : IntegerRange{0, 256});
         break;
       case DataType::boolean:
-        fill_integers<uint8_t>(tensor, stream, std::min<uint64_t>(values_of(input), 2));
+        fill_integers<uint8_t>(tensor, stream, {0, std::min<int64_t>(values_of(input).count, 2)});
         break;
     }
     return tensor;
@@ -92,7 +92,7 @@ class SeededDataset : public TensorsDataset {
   void fill_floats(std::span<float> values, const TensorInfo& input, const Shape& shape, uint32_t index, uint64_t stream) const {
     if (values.empty()) return;
     if (integer_values_.contains(input.name)) {
-      for (float& value : values) value = static_cast<float>(split_mix(stream++) % values_of(input));
+      for (float& value : values) value = static_cast<float>(values_of(input).number(split_mix(stream++)));
     } else if (shape.size() == 4) {
       fill_pictures(values, shape, index);
     } else {
@@ -108,14 +108,14 @@ class SeededDataset : public TensorsDataset {
       fill_smooth(values.subspan(n * each, each), shape[1], shape[2], shape[3], seed_, index * count + n);
   }
 
-  uint64_t values_of(const TensorInfo& input) const {
-    constexpr uint64_t usual = 100;  // valid token ids and indices in most networks
+  IntegerRange values_of(const TensorInfo& input) const {
+    constexpr IntegerRange usual{0, 100};  // valid token ids and indices in most networks
     const auto found = integer_values_.find(input.name);
-    return found == integer_values_.end() ? usual : static_cast<uint64_t>(found->second);
+    return found == integer_values_.end() ? usual : found->second;
   }
 
   std::vector<TensorInfo> inputs_;
-  std::map<std::string, int64_t> integer_values_;
+  std::map<std::string, IntegerRange> integer_values_;
   std::vector<Shape> shapes_;
   uint64_t seed_;
   size_t size_;

@@ -5,6 +5,7 @@
 #include "model/input_uses.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -102,42 +103,55 @@ Limit limit_of(const InputUse& use) {
   return std::nullopt;
 }
 
-// The largest whole number up to which the type holds all, and one more.
-int64_t range_of(DataType type) {
+// The whole numbers that the type holds without gaps; of 32 bits and more as many as are needed.
+NumberRange range_of(DataType type) {
   switch (type) {
     case DataType::boolean:
-      return 2;
+      return {0, 1};
     case DataType::i8:
-    case DataType::bf16:  // which holds no larger numbers one by one
-      return 128;
+      return {-128, 127};
     case DataType::u8:
-      return 256;
+      return {0, 255};
     case DataType::i16:
-      return 32'768;
+      return {-32'768, 32'767};
     case DataType::u16:
-      return 65'536;
+      return {0, 65'535};
+    case DataType::u32:
+    case DataType::u64:
+      return {0, 0x1p31 - 1};
+    case DataType::bf16:
+      return {-256, 256};
     case DataType::f16:
-      return 2'048;
+      return {-2'048, 2'048};
     case DataType::f32:
-      return int64_t{1} << 24;
+      return {-0x1p24, 0x1p24};
     default:
-      return int64_t{1} << 31;
+      return {-0x1p31, 0x1p31 - 1};
   }
+}
+
+// The whole numbers within; where there are none (no number lies inside every axis), the one nearest to them.
+IntegerRange whole_numbers(NumberRange wanted, DataType type) {
+  const NumberRange all = range_of(type);
+  const double least = std::ceil(std::clamp(wanted.least, all.least, all.most));
+  const double most = std::floor(std::clamp(wanted.most, all.least, all.most));
+  return {static_cast<int64_t>(least), std::max<int64_t>(1, static_cast<int64_t>(most - least) + 1)};
 }
 
 }  // namespace
 
-std::map<std::string, int64_t> integer_values(const Graph& graph) {
-  std::map<std::string, int64_t> values;
+std::map<std::string, IntegerRange> integer_values(const Graph& graph) {
+  std::map<std::string, IntegerRange> values;
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[static_cast<size_t>(id)];
-    Limit found;
-    visit_uses(graph, id, false, [&](const InputUse& use) {
-      if (const Limit limit = limit_of(use)) found = least(found, *limit - std::max<int64_t>(use.added, 0));
+    std::optional<NumberRange> found;
+    visit_uses(graph, id, true, [&](const InputUse& use) {
+      const Limit limit = limit_of(use);
+      const auto range = limit ? use.before_way({0, static_cast<double>(std::max<int64_t>(*limit, 1) - 1)}) : std::nullopt;
+      if (range) found = found ? NumberRange{std::max(found->least, range->least), std::min(found->most, range->most)} : *range;
     });
     const bool may_be_mask = input.type == DataType::i64 || input.type == DataType::i32;
-    if (!found && !may_be_mask) continue;
-    values[input.name] = std::clamp<int64_t>(found.value_or(2), 1, range_of(input.type));
+    if (found || may_be_mask) values[input.name] = found ? whole_numbers(*found, input.type) : IntegerRange{};
   }
   return values;
 }

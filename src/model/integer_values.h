@@ -9,9 +9,17 @@
 
 namespace deepgap {
 
-// Each input holds whole numbers from 0 up to this one, which is not among them. Where it holds indices (Gather and the like, also through
-// a Cast, a Reshape or a constant that is added) of whatever type, as many as the shortest axis that it points into has. Other int32 and
-// int64 inputs are masks: 2. Others are not named.
-std::map<std::string, int64_t> integer_values(const Graph& graph);
+// The whole numbers from `least` on, so many of them.
+struct IntegerRange {
+  int64_t least = 0;
+  int64_t count = 2;
+  int64_t number(uint64_t random) const { return least + static_cast<int64_t>(random % static_cast<uint64_t>(count)); }
+  bool operator==(const IntegerRange&) const = default;
+};
+
+// What each input holds. Where it holds indices (Gather and the like, also through a Cast, a Reshape or arithmetic with constants) of
+// whatever type, these lie within the shortest axis that it points into. Other int32 and int64 inputs are masks: 0 and 1. Others are not
+// named.
+std::map<std::string, IntegerRange> integer_values(const Graph& graph);
 
 }  // namespace deepgap

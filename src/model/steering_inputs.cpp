@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -36,18 +37,6 @@ constexpr std::string_view microsoft = "com.microsoft";
 
 constexpr const char *sizes = "the sizes that {} makes", *which_part = "which part {} takes", *axes = "along which axes {} works",
                      *numbers = "how many numbers {} makes", *lengths = "how long the sequences of {} are";
-
-bool is_whole(const InputUse& use) {
-  switch (use.graph().values[static_cast<size_t>(use.node.inputs[use.input])].type) {
-    case DataType::f32:
-    case DataType::f64:
-    case DataType::f16:
-    case DataType::bf16:
-      return false;
-    default:
-      return true;
-  }
-}
 
 // The sizes that the file declares for the result, where the input says all of them and nothing else.
 Numbers declared_sizes(const InputUse& use) {
@@ -130,13 +119,13 @@ const std::vector<SteeringUse>& steering_uses() {
   return all;
 }
 
-// Finds uses for which tensors of any size work: a mask takes everything, and no divisor is 0. Computed values count as data.
+// Finds uses for which tensors of any size work: a mask takes everything, and no divisor is 0.
 const SteeringUse* masking_use(const InputUse& use) {
   static const std::vector<SteeringUse> all{{"Compress", 1, which_part, ones},
                                             {"NonZero", 0, "how many places {} finds", ones},
                                             {"Div", 1, "by what {} divides", ones},
                                             {"Mod", 1, "by what {} divides", ones}};
-  if (use.computed || !use.node.domain.empty() || !is_whole(use)) return nullptr;
+  if (!use.node.domain.empty() || !use.is_whole()) return nullptr;
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const SteeringUse& one) { return one.op == use.node.op && one.input == use.input; });
   return found == all.end() ? nullptr : &*found;
@@ -204,6 +193,17 @@ std::string example_of(const Value& input, const InputUse& use) {
   return fmt::format("{}={}", input.name, join(texts, ","));
 }
 
+// Returns the numbers of the network's input that arrive at the use as `wanted`; empty where no whole numbers do.
+Numbers numbers_before(const InputUse& use, const Numbers& wanted) {
+  Numbers numbers;
+  for (const double number : wanted) {
+    const auto range = use.before_way({number, number});
+    if (!range || range->least != range->most || (use.computed() && std::floor(range->least) != range->least)) return {};
+    numbers.push_back(range->least);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::vector<SteeringInput> steering_inputs(const Graph& graph) {
@@ -214,9 +214,11 @@ std::vector<SteeringInput> steering_inputs(const Graph& graph) {
     std::optional<SteeringInput> steering;
     visit_uses(graph, id, true, [&](const InputUse& use) {
       const SteeringUse* one = small ? steering_use(use) : nullptr;
-      if (one == nullptr) one = masking_use(use);
+      const SteeringUse* masking = one == nullptr ? masking_use(use) : nullptr;
+      if (masking != nullptr) one = masking;
       if (one == nullptr) return;
-      const Numbers values = one->values == nullptr || use.computed ? Numbers{} : one->values(use);
+      const Numbers values = one->values == nullptr ? Numbers{} : numbers_before(use, one->values(use));
+      if (masking != nullptr && values.empty()) return;                       // behind a comparison, for example, it counts as data
       if (steering && (steering->values.empty() || !values.empty())) return;  // what must be asked for goes before what is known
       const std::string node = fmt::format("{} (node '{}')", use.node.op, use.node.name);
       steering = SteeringInput{input.name, fmt::format(fmt::runtime(one->decides), node), values, example_of(input, use),

@@ -1,6 +1,7 @@
 #include "model/steering_inputs.h"
 
 #include "base/test_error.h"
+#include "model/eval/element_types.h"
 #include "model/graph_tools.h"
 #include "model/integer_values.h"
 #include "model/random_numbers.h"
@@ -17,6 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using Ranges = std::map<std::string, IntegerRange>;
 
 // x: [N,100] of float32, k: [1] of int64; further values follow.
 Graph with_inputs() {
@@ -164,7 +166,7 @@ TEST(SteeringInputs, DataIsNone) {
   Graph picked = with_inputs();
   add(picked, "Gather", {0, 1}, {{"axis", int64_t{1}}});
   EXPECT_THAT(steering_inputs(picked), IsEmpty());
-  EXPECT_EQ(integer_values(picked), (std::map<std::string, int64_t>{{"k", 100}}));
+  EXPECT_EQ(integer_values(picked), (Ranges{{"k", {0, 100}}}));
 }
 
 TEST(IntegerValues, OfAnyTypeStayWithinWhatTheyPointInto) {
@@ -174,11 +176,108 @@ TEST(IntegerValues, OfAnyTypeStayWithinWhatTheyPointInto) {
     graph.values[1].type = type;
     const ValueId at = add(graph, "Squeeze", {add(graph, "Cast", {1})});
     add(graph, "GatherElements", {0, at}, {{"axis", int64_t{-1}}});
-    EXPECT_EQ(integer_values(graph), (std::map<std::string, int64_t>{{"k", 100}})) << name_of(type);
+    EXPECT_EQ(integer_values(graph), (Ranges{{"k", {0, 100}}})) << name_of(type);
   }
   Graph picture = with_inputs();
   picture.values[1].type = DataType::u8;
   EXPECT_THAT(integer_values(picture), IsEmpty()) << "every bit pattern";
+}
+
+// Adds a constant of k's type.
+ValueId add_constant(Graph& graph, const std::vector<int64_t>& numbers) {
+  const auto id = static_cast<ValueId>(graph.values.size());
+  const auto count = static_cast<int64_t>(numbers.size());
+  graph.values.push_back({"c" + std::to_string(id), DataType::i64, Dims{{count, ""}}});
+  Tensor tensor = make_tensor(DataType::i64, {count});
+  std::copy(numbers.begin(), numbers.end(), writable<int64_t>(tensor).begin());
+  graph.constants[id] = converted(tensor, graph.values[1].type);
+  graph.values.back().type = graph.values[1].type;
+  return id;
+}
+
+struct Arithmetic {
+  std::string op;
+  size_t operand;  // that k is
+  std::vector<int64_t> constant;
+  IntegerRange expected;  // for an axis of 100
+  std::map<std::string, Attribute> attributes{};
+  DataType type = DataType::i64;
+};
+
+TEST(IntegerValues, StayWithinTheAxisBehindArithmetic) {
+  const std::vector<Arithmetic> all{
+      {"Add", 0, {7}, {-7, 100}},
+      {"Add", 1, {0, 10, 20}, {0, 80}},
+      {"Sub", 0, {1}, {1, 100}},
+      {"Sub", 0, {1, 4}, {4, 97}},
+      {"Sub", 1, {99}, {0, 100}},
+      {"Sub", 1, {0}, {-99, 100}},
+      {"Mul", 0, {3}, {0, 34}},
+      {"Mul", 0, {-3}, {-33, 34}},
+      {"Mul", 1, {2, 5}, {0, 20}},
+      {"Div", 0, {4}, {-3, 403}},
+      {"Div", 0, {-4}, {-399, 403}},
+      {"Mod", 0, {50}, {0, 50}},
+      {"Mod", 0, {500}, {0, 100}},
+      {"Neg", 0, {}, {-99, 100}},
+      {"Abs", 0, {}, {0, 100}},
+      {"Min", 0, {200}, {0, 100}},
+      {"Max", 0, {5}, {0, 100}},
+      {"Pow", 0, {2}, {0, 10}},
+      {"BitShift", 0, {2}, {0, 25}, {{"direction", std::string("LEFT")}}, DataType::u64},
+      {"BitShift", 0, {2}, {0, 400}, {{"direction", std::string("RIGHT")}}, DataType::u64},
+      {"Sub", 0, {1}, {1, 100}, {}, DataType::u8},
+      {"Sub", 1, {99}, {0, 100}, {}, DataType::u8},
+      {"Mul", 0, {2}, {0, 50}, {}, DataType::i16},
+      {"Sub", 0, {1}, {1, 100}, {}, DataType::f32},
+      {"Div", 0, {4}, {0, 397}, {}, DataType::f32},
+  };
+  for (const Arithmetic& one : all) {
+    Graph graph = with_inputs();
+    graph.values[1].type = one.type;
+    std::vector<ValueId> inputs{1};
+    if (!one.constant.empty())
+      inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(1 - one.operand), add_constant(graph, one.constant));
+    const ValueId made = add(graph, one.op, inputs, one.attributes, std::nullopt, one.type);
+    add(graph, "Gather", {0, add(graph, "Cast", {made}, {{"to", int64_t{7}}})}, {{"axis", int64_t{1}}});
+    EXPECT_EQ(integer_values(graph), (Ranges{{"k", one.expected}})) << one.op << " of " << name_of(one.type);
+  }
+}
+
+TEST(IntegerValues, StayWithinTheAxisBehindSeveralSteps) {
+  Graph graph = with_inputs();
+  const ValueId scaled = add(graph, "Mul", {add(graph, "Sub", {1, add_constant(graph, {1})}), add_constant(graph, {2})});
+  add(graph, "Gather", {0, add(graph, "Neg", {add(graph, "Sub", {add_constant(graph, {0}), scaled})})}, {{"axis", int64_t{1}}});
+  EXPECT_EQ(integer_values(graph), (Ranges{{"k", {1, 50}}}));
+  add(graph, "Gather", {0, add(graph, "Add", {1, add_constant(graph, {70})})}, {{"axis", int64_t{1}}});
+  EXPECT_EQ(integer_values(graph), (Ranges{{"k", {1, 29}}})) << "within both axes";
+}
+
+TEST(IntegerValues, OfASumOfTwoInputsTakeHalfOfTheAxisEach) {
+  Graph graph = with_inputs();
+  graph.values.push_back({"offset", DataType::i64, Dims{{1, ""}}});
+  graph.inputs.push_back(2);
+  add(graph, "Gather", {0, add(graph, "Add", {1, 2})}, {{"axis", int64_t{1}}});
+  EXPECT_EQ(integer_values(graph), (Ranges{{"k", {0, 50}}, {"offset", {0, 50}}}));
+}
+
+TEST(SteeringInputs, NoDivisorIsZeroBehindArithmetic) {
+  Graph graph = with_inputs();
+  const ValueId whole = add(graph, "Cast", {0}, {{"to", int64_t{7}}});
+  add(graph, "Div", {whole, add(graph, "Sub", {1, add_constant(graph, {1})})});
+  ASSERT_EQ(steering_inputs(graph).size(), 1u);
+  EXPECT_EQ(steering_inputs(graph)[0].name, "k");
+  EXPECT_THAT(steering_inputs(graph)[0].values, ElementsAre(2));
+}
+
+TEST(SteeringInputs, KnownNumbersArriveBehindArithmetic) {
+  Graph graph = with_inputs();
+  add(graph, "CumSum", {0, add(graph, "Sub", {1, add_constant(graph, {3})})});
+  ASSERT_EQ(steering_inputs(graph).size(), 1u);
+  EXPECT_THAT(steering_inputs(graph)[0].values, ElementsAre(4)) << "the last axis, 1";
+  Graph doubled = with_inputs();
+  add(doubled, "CumSum", {0, add(doubled, "Mul", {1, add_constant(doubled, {2})})});
+  EXPECT_THAT(steering_inputs(doubled)[0].values, IsEmpty()) << "no whole number is doubled to 1";
 }
 
 TEST(IntegerValues, OfOneHotStayBelowADepthOfAnyType) {
@@ -193,7 +292,7 @@ TEST(IntegerValues, OfOneHotStayBelowADepthOfAnyType) {
     add(graph, "OneHot", {1, depth, 0});
     return integer_values(graph);
   };
-  const std::map<std::string, int64_t> ten{{"k", 10}};
+  const Ranges ten{{"k", {0, 10}}};
   EXPECT_EQ(limit(DataType::f32, 10.0F), ten);
   EXPECT_EQ(limit(DataType::f64, 10.0), ten);
   EXPECT_EQ(limit(DataType::u8, uint8_t{10}), ten);
@@ -206,7 +305,7 @@ TEST(IntegerValues, ShiftsStayBelowTheWidthOfTheType) {
     Graph graph = with_inputs();
     graph.values[1].type = type;
     add(graph, "BitShift", {0, 1});
-    EXPECT_EQ(integer_values(graph), (std::map<std::string, int64_t>{{"k", bits}})) << name_of(type);
+    EXPECT_EQ(integer_values(graph), (Ranges{{"k", {0, bits}}})) << name_of(type);
   }
 }
 

@@ -39,10 +39,9 @@ constexpr uint64_t calibration_index = uint64_t{1} << 40;
 constexpr float residual_gain = 0.1f;
 constexpr float rare_score = -3.8918203f;  // ln(0.02 / 0.98): a Sigmoid makes 0.02 of it
 
-void fill_integers(std::span<int64_t> values, int64_t below, uint64_t seed, const std::string& name) {
+void fill_integers(std::span<int64_t> values, IntegerRange range, uint64_t seed, const std::string& name) {
   const uint64_t stream = stream_of(name);
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<int64_t>(philox_block(seed, stream, i / 4)[i % 4] % static_cast<uint64_t>(below));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = range.number(philox_block(seed, stream, i / 4)[i % 4]);
 }
 
 // The use of a constant, as the first node that reads it shows.

@@ -64,7 +64,7 @@ std::vector<Tensor> samples(const Graph& graph, int64_t batch) {
     inputs.push_back(make_tensor(value.type, {batch, (*value.dims)[1].size}));
     uint64_t block = 0;
     for (int64_t& element : writable<int64_t>(inputs.back()))
-      element = philox_block(5, stream_of(value.name), block++)[0] % integers.at(value.name);
+      element = integers.at(value.name).number(philox_block(5, stream_of(value.name), block++)[0]);
   }
   return inputs;
 }

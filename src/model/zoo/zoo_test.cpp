@@ -315,7 +315,7 @@ std::vector<Tensor> batch_of_two(const Graph& graph) {
       fill_normal(writable<float>(inputs.back()), 1, value.name);
     } else {
       int64_t next = 0;
-      for (int64_t& element : writable<int64_t>(inputs.back())) element = next++ % integers.at(value.name);
+      for (int64_t& element : writable<int64_t>(inputs.back())) element = integers.at(value.name).number(static_cast<uint64_t>(next++));
     }
   }
   return inputs;
@@ -368,7 +368,7 @@ TEST(Zoo, SequenceLength) {
 }
 
 TEST(Zoo, IntegerInputs) {
-  const std::map<std::string, int64_t> expected{{"input_ids", 30522}, {"attention_mask", 2}, {"token_type_ids", 2}};
+  const std::map<std::string, IntegerRange> expected{{"input_ids", {0, 30522}}, {"attention_mask", {0, 2}}, {"token_type_ids", {0, 2}}};
   EXPECT_EQ(integer_values(build("bert_base:width=0.25,sequence=8")), expected);
   EXPECT_TRUE(integer_values(build("resnet18")).empty());
   // Where an exporter put a Cast between the input and its table.

@@ -1,6 +1,7 @@
 // deepgap check: how far an engine's outputs are from the FP32 reference, another engine's, or an ONNX test folder's.
 #include "base/console.h"
 #include "base/file.h"
+#include "base/messages.h"
 #include "base/words.h"
 #include "cli/checked_outputs.h"
 #include "cli/class_scores.h"
@@ -128,13 +129,13 @@ class CheckCommand : public Command {
     if (!against_folder) against_ = usual_name("backend", against_);
     if (!against_.empty() && !against_folder) require_backend_name(against_);
     if (margin_ && (*margin_ < 0 || *margin_ > 1))
-      throw Error(ErrorKind::usage, "invalid value for --margin: expected a number from 0 to 1, such as 0.1");
+      throw Error(ErrorKind::usage, invalid_value(fmt::format("{:g}", *margin_), "--margin", "a number from 0 to 1, such as 0.1"));
     if (nodes_ && margin_) throw Error(ErrorKind::usage, "--margin applies to classes of outputs: leave it out with --nodes");
     if (nodes_ && !outputs_.empty()) throw Error(ErrorKind::usage, "--nodes writes no outputs: leave --outputs out");
     if (!outputs_.empty()) make_directories(outputs_);  // before anything is computed
     if (nodes_ && !against_.empty()) throw Error(ErrorKind::usage, "--nodes compares with the FP32 reference: leave --against out");
     if (request_.samples < 1 || request_.samples > 100'000)
-      throw Error(ErrorKind::usage, "invalid value for --samples: expected a number from 1 to 100000, such as 8");
+      throw Error(ErrorKind::usage, invalid_value(std::to_string(request_.samples), "--samples", "a number from 1 to 100000, such as 8"));
   }
 
   void keep(const CheckedOutputs& answered) const {

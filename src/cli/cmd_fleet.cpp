@@ -1,6 +1,7 @@
 // `deepgap fleet`: a Study on other machines, through a Scheduler (docs/how-to/run-on-a-cluster.md).
 #include "base/console.h"
 #include "base/file.h"
+#include "base/messages.h"
 #include "base/registry.h"
 #include "base/text.h"
 #include "cli/axis_values.h"
@@ -198,7 +199,8 @@ Fleet FleetCommand::asked() const {
   duration_flag("--timeout", timeout_);
   fleet.timeout = timeout_;
   fleet.hand_in_s = seconds_flag("--hand-in", hand_in_);
-  if (cpus_ < 0) throw Error(ErrorKind::usage, "invalid value for --cpus-per-task: expected a number from 1, such as 8");
+  if (cpus_ < 0)
+    throw Error(ErrorKind::usage, invalid_value(std::to_string(cpus_), "--cpus-per-task", "a number of at least 1, such as 8"));
   fleet.cpus = cpus_ > 0 ? cpus_ : static_cast<int>(allowed_cpus().size());
   const auto scheduler = Registry<Scheduler>::instance().make("scheduler", scheduler_);
   const auto known = scheduler->options();

@@ -1,5 +1,6 @@
 // deepgap profile: where the time of a network goes, layer by layer, and how near each layer is to what the machine can do.
 #include "base/file.h"
+#include "base/messages.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
@@ -98,16 +99,18 @@ class ProfileCommand : public Command {
  private:
   void prepare() {
     flags_.finish(request_.engine, ", which cannot be profiled from outside: deepgap run --backend kserve measures how long it takes");
-    const auto within = [](const char* flag, int64_t value, int64_t least, int64_t most) {
+    const auto within = [](const char* flag, int64_t value, int64_t most, int64_t example) {
+      constexpr int64_t least = 1;
       if (value < least || value > most)
-        throw Error(ErrorKind::usage, fmt::format("invalid value for {}: expected a number from {} to {}", flag, least, most));
+        throw Error(ErrorKind::usage,
+                    invalid_value(std::to_string(value), flag, fmt::format("a number from {} to {}, such as {}", least, most, example)));
     };
-    if (batch_->count() > 0) within("--batch", request_.batch, 1, 65'536);
+    if (batch_->count() > 0) within("--batch", request_.batch, 65'536, 8);
     require_folder_of("--output", output_);
     require_folder_of("--trace", trace_);
     if (!trace_.empty() && request_.engine.device.kind != "cuda")
       throw Error(ErrorKind::usage, "--trace shows what a GPU did: add --device cuda:N");
-    if (request_.rounds != 0) within("--rounds", request_.rounds, 1, 100'000);
+    if (request_.rounds != 0) within("--rounds", request_.rounds, 100'000, 20);
   }
 
   LayerProfile profile_in_child() const {

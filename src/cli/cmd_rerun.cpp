@@ -2,6 +2,7 @@
 #include "analysis/compare/compare_results.h"
 #include "analysis/words.h"
 #include "base/console.h"
+#include "base/messages.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "cli/command.h"
@@ -128,7 +129,8 @@ void RerunCommand::print(const Results& before, const Results& after, const std:
 
 int RerunCommand::run() {
   if (repeats_ < 1 || repeats_ > most_repeats)
-    throw Error(ErrorKind::usage, fmt::format("invalid value for --repeats: expected a number from 1 to {}", most_repeats));
+    throw Error(ErrorKind::usage,
+                invalid_value(std::to_string(repeats_), "--repeats", fmt::format("a number from 1 to {}, such as 5", most_repeats)));
   RunSettings settings = run_flags_.settings();
   const Store from(from_, Store::Mode::read);
   const std::vector<Record> named = records_that(from, [&](const Record& record) { return record.record_id.starts_with(record_); });

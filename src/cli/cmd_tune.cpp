@@ -97,9 +97,7 @@ TuneRequest TuneCommand::request(const RunSettings& settings) const {
   TuneRequest request;
   request.axes = axes_.axes();
   request.cpus = settings.cpus;
-  if (duration_) request.window = duration_flag("--duration", *duration_);
-  if (request.window && *request.window <= 0)
-    throw Error(ErrorKind::usage, "invalid value for --duration: expected a time above 0, such as 2s");
+  if (duration_) request.window = positive_duration_flag("--duration", *duration_, "2s");
   request.peak_ratio = checked_positive_fraction(ratio_, "--peak-ratio", "5%");
   return request;
 }
@@ -115,9 +113,7 @@ int TuneCommand::run() {
   settings.tune = tune.order;
   settings.own_study = study_.has_value();
   tune.study.name = study_.value_or(tune.study.name);
-  settings.search_time = std::chrono::nanoseconds(duration_flag("--budget", budget_));
-  if (*settings.search_time <= std::chrono::nanoseconds(0))
-    throw Error(ErrorKind::usage, "invalid value for --budget: expected a time above 0, such as 10min");
+  settings.search_time = std::chrono::nanoseconds(positive_duration_flag("--budget", budget_, "10min"));
   if (dry_run_) return dry_run(tune, settings);
   return print(tune, run_study(tune.study, settings), settings);
 }

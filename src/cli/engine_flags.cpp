@@ -1,5 +1,6 @@
 #include "cli/engine_flags.h"
 
+#include "base/messages.h"
 #include "cli/axis_values.h"
 #include "cli/child.h"
 #include "cli/shape_flag.h"
@@ -92,7 +93,8 @@ void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) 
 }
 
 int threads_or_all(int threads) {
-  if (threads < 0 || threads > 4096) throw Error(ErrorKind::usage, "invalid value for --threads: expected a number from 1 to 4096");
+  if (threads < 0 || threads > 4096)
+    throw Error(ErrorKind::usage, invalid_value(std::to_string(threads), "--threads", "a number from 1 to 4096, such as 8"));
   return threads == 0 ? static_cast<int>(allowed_cpus().size()) : threads;
 }
 

@@ -95,7 +95,10 @@ TEST(RunFlags, WhatIsWrongNamesTheFlag) {
               settings_of({"--timeout", "soon"});
             }),
             "invalid value 'soon' for --timeout: expected a time such as 500ms, 8s or 2m");
-  EXPECT_EQ(error_of([] { settings_of({"--timeout", "10ms"}); }), "invalid value for --timeout: expected at least 1s");
+  EXPECT_EQ(error_of([] {
+              settings_of({"--timeout", "10ms"});
+            }),
+            "invalid value '10ms' for --timeout: expected a time of at least 1s, such as 2m");
   EXPECT_THAT(error_of([] { settings_of({"-q", "-v"}); }), HasSubstr("--quiet and --verbose"));
   EXPECT_EQ(error_of([] { settings_of({"--progress", "bar"}); }), "invalid value 'bar' for --progress: expected text or json");
   EXPECT_THAT(error_of([] { settings_of({"--progress", "json", "-q"}); }), HasSubstr("--progress json contradicts"));

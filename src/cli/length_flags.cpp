@@ -52,11 +52,11 @@ void LengthFlags::add_to(Overrides& overrides, const RunKind& kind) const {
   overrides.sweeps = sweeps_;
   overrides.warmup = warmup_;
   overrides.iterations = iterations_;
-  if (duration_) overrides.duration = duration_flag("--duration", *duration_);
-  if (min_duration_) overrides.min_duration = duration_flag("--min-duration", *min_duration_);
+  if (duration_) overrides.duration = positive_duration_flag("--duration", *duration_, "8s");
+  if (min_duration_) overrides.min_duration = positive_duration_flag("--min-duration", *min_duration_, "500ms");
   if (quick_) overrides.min_duration = quick_window(kind);
   overrides.energy = energy_;
-  if (budget_ && !repeats_are_auto()) overrides.budget = duration_flag("--budget", *budget_);
+  if (budget_ && !repeats_are_auto()) overrides.budget = positive_duration_flag("--budget", *budget_, "30s");
   if (interval_) overrides.interval = checked_positive_fraction(*interval_, "--interval", "1%");
   if (shown_percentiles().empty()) overrides.target = percentile_;
 }
@@ -93,7 +93,7 @@ bool LengthFlags::any_rule() const {
 
 std::optional<std::chrono::nanoseconds> LengthFlags::budget() const {
   if (!budget_) return std::nullopt;
-  return std::chrono::nanoseconds(duration_flag("--budget", *budget_));
+  return std::chrono::nanoseconds(positive_duration_flag("--budget", *budget_, "30s"));
 }
 
 std::vector<double> LengthFlags::shown_percentiles() const {

@@ -2,6 +2,7 @@
 
 #include "base/console.h"
 #include "base/file.h"
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/libtorch_folder.h"
 #include "cli/lock_settings.h"
@@ -55,7 +56,8 @@ RunSettings RunFlags::settings() const {
   settings.store_path = store_;
   settings.cache_dir = std::filesystem::absolute(cache_.empty() ? default_cache_dir() : cache_).string();
   settings.timeout = std::chrono::nanoseconds(duration_flag("--timeout", timeout_));
-  if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "invalid value for --timeout: expected at least 1s");
+  if (settings.timeout < std::chrono::seconds(1))
+    throw Error(ErrorKind::usage, invalid_value(timeout_, "--timeout", "a time of at least 1s, such as 2m"));
   settings.cpus = static_cast<int>(allowed_cpus().size());
   settings.locks = lock_settings(when_busy_from(busy_));
   settings.resume = resume_;
@@ -82,9 +84,14 @@ void RunFlags::keep_timings(const RunReport& report, const RunSettings& settings
 
 int64_t duration_flag(const std::string& flag, const std::string& text) {
   const auto value = parse_duration(text);
-  if (!value)
-    throw Error(ErrorKind::usage, fmt::format("invalid value '{1}' for {0}: expected a time such as 500ms, 8s or 2m", flag, text));
+  if (!value) throw Error(ErrorKind::usage, invalid_value(text, flag, "a time such as 500ms, 8s or 2m"));
   return *value;
+}
+
+int64_t positive_duration_flag(const std::string& flag, const std::string& text, const std::string& example) {
+  const int64_t value = duration_flag(flag, text);
+  if (value == 0) throw Error(ErrorKind::usage, invalid_value(text, flag, "a time above 0, such as " + example));
+  return value;
 }
 
 void print_ending(const RunReport& report, const RunSettings& settings, bool json) {

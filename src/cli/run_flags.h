@@ -30,6 +30,8 @@ class RunFlags {
 
 // "500ms" as nanoseconds; throws Error{usage} that names the flag.
 int64_t duration_flag(const std::string& flag, const std::string& text);
+// Throws for 0 as well; `example` is a time that makes sense there.
+int64_t positive_duration_flag(const std::string& flag, const std::string& text, const std::string& example);
 
 // Prints how many Records are where, and how to go on; nothing on stdout if that is JSON.
 void print_ending(const RunReport& report, const RunSettings& settings, bool json);

@@ -1,5 +1,6 @@
 #include "cli/spellings.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/other_tools.h"
 
@@ -168,7 +169,7 @@ constexpr TheirFlag taken[] = {
      }},
     {"--request-distribution", true,
      [](const std::string& value, const Others& others) {
-       if (value != "poisson" && value != "constant") fail("invalid value for --request-distribution: expected poisson or constant");
+       if (value != "poisson" && value != "constant") fail(invalid_value(value, "--request-distribution", "poisson or constant"));
        if (others.have({"--request-rate-range"})) return Words{};  // looked at there
        return with_scenario(value == "poisson" ? "server" : "constant", others, {});
      }},

@@ -1,6 +1,8 @@
 // Flags on top of a Study.
 #include "plan/study.h"
 
+#include "base/messages.h"
+#include "base/text.h"
 #include "plan/place.h"
 #include "plan/point_fields.h"
 
@@ -16,22 +18,34 @@ namespace {
 
 [[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, cause); }
 
+template <typename Number>
+void at_least(const char* flag, const std::optional<Number>& value, int64_t least, const char* example) {
+  if (value && *value < least)
+    fail(invalid_value(std::to_string(*value), flag, fmt::format("a number of at least {}, such as {}", least, example)));
+}
+
+void above_zero(const char* flag, const std::optional<Nanoseconds>& time, const char* example) {
+  if (time && *time <= 0) fail(invalid_value(format_duration(*time), flag, fmt::format("a time above 0, such as {}", example)));
+}
+
+void below_one(const char* flag, const std::optional<double>& fraction, const char* example) {
+  if (fraction && !(*fraction > 0 && *fraction < 1))
+    fail(invalid_value(fmt::format("{:g}", *fraction), flag, fmt::format("a percentage above 0 % and below 100 %, such as {}", example)));
+}
+
 void check_overrides(const Overrides& o) {
   const int rules = int{o.iterations.has_value()} + int{o.duration.has_value()} + int{o.interval.has_value()};
   if (rules > 1) fail("--iterations, --duration and --interval each end a run: give one of them");
-  if (o.repeats && *o.repeats < 1) fail(fmt::format("invalid value '{}' for --repeats: expected at least 1", *o.repeats));
-  if (o.sweeps && *o.sweeps < 1) fail(fmt::format("invalid value '{}' for --sweeps: expected at least 1", *o.sweeps));
-  if (o.warmup && *o.warmup < 0) fail(fmt::format("invalid value '{}' for --warmup: expected at least 0", *o.warmup));
-  if (o.iterations && *o.iterations < 1) fail(fmt::format("invalid value '{}' for --iterations: expected at least 1", *o.iterations));
-  if (o.duration && *o.duration <= 0) fail("invalid value for --duration: expected a time above 0, such as 8s");
-  if (o.budget && *o.budget <= 0) fail("invalid value for --budget: expected a time above 0, such as 30s");
-  if (o.min_duration && *o.min_duration <= 0) fail("invalid value for --min-duration: expected a time above 0, such as 500ms");
-  if (o.interval && !(*o.interval > 0 && *o.interval < 1))
-    fail("invalid value for --interval: expected a percentage above 0 % and below 100 %, such as 1%");
-  if (o.margin && !(*o.margin > 0 && *o.margin < 1))
-    fail("invalid value for --margin: expected a percentage above 0 % and below 100 %, such as 2%");
-  if (o.target && !parse_target(*o.target))
-    fail(fmt::format("invalid value '{}' for --percentile: expected throughput or a percentile such as p99", *o.target));
+  at_least("--repeats", o.repeats, 1, "5");
+  at_least("--sweeps", o.sweeps, 1, "5");
+  at_least("--warmup", o.warmup, 0, "10");
+  at_least("--iterations", o.iterations, 1, "100");
+  above_zero("--duration", o.duration, "8s");
+  above_zero("--budget", o.budget, "30s");
+  above_zero("--min-duration", o.min_duration, "500ms");
+  below_one("--interval", o.interval, "1%");
+  below_one("--margin", o.margin, "2%");
+  if (o.target && !parse_target(*o.target)) fail(invalid_value(*o.target, "--percentile", "throughput or a percentile, such as p99"));
 }
 
 void apply(StoppingSettings& stopping, const Overrides& o) {

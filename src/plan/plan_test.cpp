@@ -280,7 +280,8 @@ TEST(Overrides, Errors) {
   };
   EXPECT_THAT(with([](Overrides& o) { o.iterations = 3, o.interval = 0.1; }), HasSubstr("give one of them"));
   EXPECT_THAT(with([](Overrides& o) { o.repeats = 0; }), HasSubstr("invalid value '0' for --repeats"));
-  EXPECT_THAT(with([](Overrides& o) { o.interval = 1.5; }), HasSubstr("--interval"));
+  EXPECT_THAT(with([](Overrides& o) { o.interval = 1.5; }), HasSubstr("invalid value '1.5' for --interval"));
+  EXPECT_THAT(with([](Overrides& o) { o.duration = 0; }), HasSubstr("invalid value '0 ns' for --duration: expected a time above 0"));
   EXPECT_THAT(with([](Overrides& o) { o.target = "often"; }), HasSubstr("--percentile"));
   EXPECT_THAT(with([](Overrides& o) { o.axes = {{"batch", {}}}; }), HasSubstr("no value"));
   EXPECT_THAT(with([](Overrides& o) { o.axes = {{"batch", {"0"}}}; }), HasSubstr("invalid value '0' for batch"));

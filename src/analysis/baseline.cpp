@@ -81,7 +81,7 @@ Metric of_points(const char* id, const char* describe) {
 const std::vector<Metric>& ratio_metrics() {
   static const std::vector<Metric> specs{
       in_column({170},
-                of_points("throughput_ratio", "throughput over that of the fastest baseline Point of the same model, scenario and batch")),
+                of_points("throughput_ratio", "throughput over that of the fastest baseline point of the same model, scenario and batch")),
       in_column({180}, of_points("throughput_per_device_ratio", "throughput_ratio for each device of either side")),
       in_column({190}, of_points("items_per_s_per_w_ratio", "items a second and watt over those of the baseline")),
       in_column({200}, of_points("items_per_cost_ratio", "items for the money over those of the baseline")),

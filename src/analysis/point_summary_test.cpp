@@ -432,11 +432,11 @@ TEST(PointSummary, a_bound_is_judged_over_the_queries_of_all_repeats) {
   const auto verdict = [](std::vector<Record> records) { return summarize_points(records)[0]; };
   const Record none = repeat(200, 0, Verdict::undecided), some = repeat(200, 4, Verdict::undecided);
   EXPECT_EQ(verdict({none, none}).verdict, Verdict::undecided);
-  EXPECT_TRUE(verdict({none, none}).reason.starts_with("over 2 repeats 0 of 400 queries missed the bound p99=15ms: too few to tell"));
+  EXPECT_TRUE(verdict({none, none}).reason.starts_with("over 2 repeats 0 of 400 queries missed the SLO p99=15ms: too few to decide"));
   EXPECT_EQ(verdict({none, none, none}).verdict, Verdict::valid) << "600 without a miss; none of them alone tells";
   EXPECT_EQ(verdict({none, none, none}).reason, "");
   EXPECT_EQ(verdict({some, some, some, some}).verdict, Verdict::invalid) << "16 of 800";
-  EXPECT_EQ(verdict({some, some, some, some}).reason, "over 4 repeats 16 of 800 queries missed the bound p99=15ms, more than it allows");
+  EXPECT_EQ(verdict({some, some, some, some}).reason, "over 4 repeats 16 of 800 queries missed the SLO p99=15ms, more than it allows");
   const Record held = repeat(10'000, 0, Verdict::valid), missed = repeat(1000, 30, Verdict::invalid);
   EXPECT_EQ(verdict({held, held, missed}).verdict, Verdict::unstable) << "one process of three misses it: that is said";
   Record search = none;
@@ -458,12 +458,12 @@ TEST(PointSummary, a_bound_held_by_every_repeat_is_undecided_where_repeats_diffe
   };
   EXPECT_EQ(point_of({180, 190, 200}).verdict, Verdict::valid);
   EXPECT_EQ(point_of({180, 240, 290}).verdict, Verdict::undecided);
-  EXPECT_EQ(point_of({180, 240, 290}).reason, "p90 CI 130 to 430 ms over 3 repeats, beyond the bound p90=300ms; measure more repeats");
+  EXPECT_EQ(point_of({180, 240, 290}).reason, "p90 CI 130 to 430 ms over 3 repeats, beyond the SLO p90=300ms; measure more repeats");
   EXPECT_EQ(point_of({180, 240}).verdict, Verdict::valid) << "two do not show how much repeats differ";
   EXPECT_EQ(point_of({180}).verdict, Verdict::valid);
 }
 
-// Without the runs that missed the bound the tail would be that of the good ones: 14.2, where the five are 14.2 to 15.2.
+// Without the runs that missed the SLO the tail would be that of the good ones: 14.2, where the five are 14.2 to 15.2.
 TEST(PointSummary, all_repeats_that_ran_count_invalid_ones_too) {
   std::vector<Record> records;
   for (const double p99 : {14.2, 14.6, 14.8, 15.2, 15.2}) {

@@ -58,7 +58,7 @@ void doubt_held_bound(PointSummary& summary) {
   if (latency == nullptr || !latency->over_repeats || is_of_two(*latency) || !latency->estimate.high) return;
   if (*latency->estimate.high <= static_cast<double>(bound->limit) / 1e6) return;
   summary.verdict = Verdict::undecided;
-  summary.reason = fmt::format("{} CI {} ms over {}, beyond the bound {}; measure more repeats", percentile_name(*bound),
+  summary.reason = fmt::format("{} CI {} ms over {}, beyond the SLO {}; measure more repeats", percentile_name(*bound),
                                format_interval(*latency), count_of(summary.used, "repeat", "repeats"), bound->text);
 }
 

@@ -20,8 +20,8 @@ class CeilingsCommand final : public Command {
   HelpPlace help_place() const override { return {CommandGroup::explain, 2}; }
   std::string describe() const override { return "Measure the peak performance of a device, and show it beside its data sheet"; }
   std::string examples() const override {
-    return "  deepgap ceilings                  this CPU\n"
-           "  deepgap ceilings --device cuda:0  a GPU: tensor cores, memory, caches, launches, copies\n";
+    return "  deepgap ceilings                   this CPU\n"
+           "  deepgap ceilings --device cuda:0   a GPU: tensor cores, memory, caches, launches, copies\n";
   }
   void declare(CLI::App& app) override {
     app.add_option("-d,--device", device_, "Measure this device: cpu, cuda:0")->type_name("NAME");

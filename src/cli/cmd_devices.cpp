@@ -1,4 +1,5 @@
 // `deepgap devices`: the CPU and the GPUs of this machine, and the engines here that can run on them.
+#include "base/console.h"
 #include "base/text.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
@@ -6,6 +7,8 @@
 #include "cli/gpus_child.h"
 #include "cli/libtorch_folder.h"
 #include "record/record_json.h"
+#include "run/progress.h"
+#include "run/text_table.h"
 #include "telemetry/environment.h"
 
 #include <fmt/format.h>
@@ -94,7 +97,7 @@ class DevicesCommand final : public Command {
       fmt::print("{}\n", rows.dump(2, ' ', true, json::error_handler_t::replace));
       return exit_ok;
     }
-    for (const json& row : rows) fmt::print("{}", device_text(row));
+    for (const json& row : rows) print_text(wrapped_lines(device_text(row), terminal_columns(stdout)));
     return exit_ok;
   }
 

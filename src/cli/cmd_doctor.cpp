@@ -1,9 +1,12 @@
 // `deepgap doctor`: what on this machine spoils measurements, worst first, and what to do. Advice is no failure: the exit code is 0.
 #include "base/confine.h"
+#include "base/console.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
 #include "cli/gpus_child.h"
 #include "run/device_locks.h"
+#include "run/progress.h"
+#include "run/text_table.h"
 #include "telemetry/environment.h"
 #include "worker/plugin.h"
 
@@ -139,7 +142,7 @@ class DoctorCommand final : public Command {
       return exit_ok;
     }
     for (const Advice& a : advice) print_advice(a);
-    fmt::print("\n{}\n", summary_of(advice));
+    print_text("\n" + wrapped_lines(summary_of(advice) + "\n", terminal_columns(stdout)));
     return exit_ok;
   }
 

@@ -163,7 +163,7 @@ void FleetCommand::declare_schedulers(CLI::App& app, const std::string& group) {
   for (const std::string& name : Registry<Scheduler>::instance().names()) {
     for (const SchedulerOption& option : Registry<Scheduler>::instance().make("scheduler", name)->options()) {
       if (!options_.try_emplace(option.name).second) continue;
-      app.add_option(fmt::format("--{}", option.name), options_[option.name], option.describe)->group(group)->type_name("TEXT");
+      app.add_option(fmt::format("--{}", option.name), options_[option.name], option.describe)->group(group)->type_name(option.value);
     }
   }
 }

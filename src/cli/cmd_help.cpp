@@ -13,7 +13,7 @@ class HelpCommand final : public Command {
   HelpPlace help_place() const override { return {CommandGroup::system, 9}; }
   std::string describe() const override { return "Show this help, or the help of a command"; }
   std::string examples() const override { return "  deepgap help run\n"; }
-  void declare(CLI::App& app) override { app.add_option("command", command_, "Which")->type_name("COMMAND"); }
+  void declare(CLI::App& app) override { app.add_option("command", command_, "Command to explain")->type_name("COMMAND"); }
   int run() override {
     fmt::print("{}", CommandLine().help(command_));
     return exit_ok;

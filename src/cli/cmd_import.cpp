@@ -17,6 +17,8 @@
 #include "published/import_telemetry.h"
 #include "published/mlperf_table.h"
 #include "report/telemetry_table.h"
+#include "run/progress.h"
+#include "run/text_table.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -73,6 +75,9 @@ class ImportCommand final : public Command {
 
   int run() override {
     if (!chip_.empty()) return show_command();
+    const std::vector<std::string> formats{"csv", "deepgap", "mlperf", "ncu"};
+    if (std::find(formats.begin(), formats.end(), format_) == formats.end())
+      throw Error(ErrorKind::usage, unknown_name("format", format_, formats));
     if (file_.empty()) throw Error(ErrorKind::usage, "deepgap import needs a file to read");
     if (format_ == "ncu") return work_confined({.subject = file_}, [&] { return show_ncu(); });
     const std::string store = output_.empty() ? std::filesystem::path(file_).stem().string() + ".db" : output_;
@@ -119,7 +124,6 @@ class ImportCommand final : public Command {
       throw Error(ErrorKind::usage, "--telemetry and --profile go with rows that deepgap exported: leave them out");
     if (format_ == "csv") return read_csv(read_text(file_));
     if (format_ == "mlperf") return read_mlperf();
-    if (format_ != "deepgap") throw Error(ErrorKind::usage, unknown_name("format", format_, {"csv", "deepgap", "mlperf", "ncu"}));
     if (!mapping_.empty() || !source_.empty() || !set_.empty())
       throw Error(ErrorKind::usage, "--mapping, --source and --set go with published tables: leave them out");
     const std::string text = read_text(file_, most_bytes);
@@ -220,8 +224,9 @@ class ImportCommand final : public Command {
     fmt::print("{}\n",
                cells == 0 ? "no contradictions" : count_of(cells, "cell contradicts", "cells contradict") + " the others of its row:");
     for (const Contradiction& each : imported.contradictions)
-      deepgap::print_text(fmt::format("  {} (row {}), {}: printed {}, expected {} = {}\n", each.label, each.row, each.column,
-                                      short_text(each.printed, 6), short_text(each.expected, 4), each.formula));
+      deepgap::print_text(wrapped_lines(fmt::format("  {} (row {}), {}: printed {}, expected {} = {}\n", each.label, each.row, each.column,
+                                                    short_text(each.printed, 6), short_text(each.expected, 4), each.formula),
+                                        terminal_columns(stdout)));
   }
 
   static void print_json(const Imported& imported) {

@@ -154,9 +154,13 @@ class ModelsCommand final : public Command {
         ->type_name("NAME|FILE");
     app.add_flag("--json", json_, "Print JSON");
     app.add_option("--onnx", onnx_, "Write the model and its weights to this file")->type_name("OUT.onnx");
-    app.add_option("--weights", weights_, "Weights for --onnx: seeded, a named set, or a .safetensors file")->capture_default_str();
-    app.add_option("--shape", shapes_, "Set sizes of an input: input:1x3x320x320 (N stands for the batch)");
-    app.footer("GMAC, GFLOP and memory traffic are for one item. '-' means that the file leaves sizes open: set them with --shape.");
+    app.add_option("--weights", weights_, "Weights for --onnx: seeded, a named set, or a .safetensors file")
+        ->type_name("NAME|FILE")
+        ->capture_default_str();
+    app.add_option("--shape", shapes_, "Set sizes of an input: input:1x3x320x320 (N stands for the batch)")->type_name("INPUT:DIMS");
+    app.footer(
+        "GMAC, GFLOP and memory traffic are for one item. '?' is a size that the file leaves open, and '-' a number that depends on it: "
+        "set sizes with --shape.");
   }
 
   int run() override {

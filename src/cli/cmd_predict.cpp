@@ -60,7 +60,7 @@ class PredictCommand final : public Command {
     app.add_option("-p,--precision", precisions_,
                    "Precisions: fp32, tf32, fp16, bf16, int8; for training also mixed [default: fp16; CPU: fp32; training: tf32,mixed]")
         ->type_name("LIST");
-    app.add_option("-b,--batch", batches_, "Samples a query: 1,2,4 or 1..512*2 [default: 1,32,256; training: 16,64,256]")
+    app.add_option("-b,--batch", batches_, "Samples per query: 1,2,4 or 1..512*2 [default: 1,32,256; training: 16,64,256]")
         ->type_name("LIST");
     app.add_option("--optimizer", optimizer_, "Optimizer for training: sgd, momentum, adam, adamw")
         ->type_name("NAME")
@@ -71,7 +71,7 @@ class PredictCommand final : public Command {
                                join(measured_engines(MeasuredKind::cpu), ", ")))
         ->type_name("NAME");
     app.add_option("--from", stores_, "Add the points of these stores to the bundled ones")->type_name("STORE");
-    app.add_option("--shape", shapes_, "Set sizes of an input: input:1x3x320x320 (N stands for the batch)");
+    app.add_option("--shape", shapes_, "Set sizes of an input: input:1x3x320x320 (N stands for the batch)")->type_name("INPUT:DIMS");
     app.add_flag("--json", json_, "Print JSON");
     app.footer("In validation, 90 % of such predictions were between low and high.");
   }

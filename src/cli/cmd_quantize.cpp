@@ -36,7 +36,9 @@ class QuantizeCommand final : public Command {
     app.add_option("model", order_.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
     app.add_option("-o,--output", order_.output, "Write the ONNX file to FILE")->type_name("FILE")->required();
     for (const QuantizeOption& option : quantize_options()) {
-      app.add_option("--" + flag_of(option.name), options_[option.name], option.describe + " [default: " + option.default_value + "]")
+      std::string describe = fmt::format("{} [default: {}]", option.describe, option.default_value);
+      describe.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(describe.front())));
+      app.add_option("--" + flag_of(option.name), options_[option.name], describe)
           ->type_name(option.name == "dataset" ? "NAME|PATH" : "VALUE");
     }
     app.add_option("--calibration-table", order_.table, "Take the ranges from this file instead of calibrating")->type_name("FILE");

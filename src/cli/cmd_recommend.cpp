@@ -34,7 +34,7 @@ class RecommendCommand final : public Command {
   }
   std::string describe() const override { return "Recommend device, engine, precision and batch from measured results"; }
   std::string examples() const override {
-    return "  deepgap recommend l4.db h100.db --bound p99=15ms --rate 4000 --prices prices.toml\n"
+    return "  deepgap recommend l4.db h100.db --slo p99=15ms --rate 4000 --prices prices.toml\n"
            "  deepgap recommend deepgap.db --minimize energy --accuracy-loss 1%\n";
   }
 
@@ -79,15 +79,17 @@ class RecommendCommand final : public Command {
   Demand demand_of_flags() const {
     Demand demand;
     for (const std::string& text : bounds_) {
-      demand.bounds.push_back(parse_latency_bound(text));
+      if (!latency_bound_from(text))
+        throw Error(ErrorKind::usage, invalid_value(text, "--slo", "a percentile and its limit, such as p99=15ms"));
+      demand.bounds.push_back(*latency_bound_from(text));
       const LatencyBound& bound = demand.bounds.back();
       const auto same =
           std::find_if(demand.bounds.begin(), demand.bounds.end() - 1, [&](const auto& b) { return b.percent == bound.percent; });
       if (same == demand.bounds.end() - 1) continue;
       throw Error(ErrorKind::usage,
                   same->limit == bound.limit
-                      ? fmt::format("--bound {} is given twice", text)
-                      : fmt::format("--bound {} and {} contradict each other: both limit the same percentile", same->text, text));
+                      ? fmt::format("--slo {} is given twice", text)
+                      : fmt::format("--slo {} and {} contradict each other: both limit the same percentile", same->text, text));
     }
     check_order(demand.bounds);
     if (!rate_.empty()) {
@@ -118,7 +120,7 @@ class RecommendCommand final : public Command {
         if (a.percent < b.percent && a.limit >= b.limit)
           throw Error(
               ErrorKind::usage,
-              fmt::format("--bound {} and {} contradict each other: the limit on the lower percentile has no effect beside the higher one",
+              fmt::format("--slo {} and {} contradict each other: the limit on the lower percentile has no effect beside the higher one",
                           a.text, b.text));
       }
     }
@@ -138,7 +140,7 @@ class RecommendCommand final : public Command {
     if (demand.goal == Goal::cost && prices_.empty() && std::none_of(points.begin(), points.end(), has_cost))
       throw Error(ErrorKind::usage, fmt::format("--minimize cost needs --prices FILE: {} has no costs", store_names(stores_)));
     if (workload.key.task == "train" && (!demand.bounds.empty() || demand.accuracy_loss))
-      throw Error(ErrorKind::usage, "training steps answer no queries: leave out --bound and --accuracy-loss");
+      throw Error(ErrorKind::usage, "training steps answer no queries: leave out --slo and --accuracy-loss");
   }
 
   // All Lines of the one model: its weights and datasets may differ, which is said.

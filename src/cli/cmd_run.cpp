@@ -133,7 +133,7 @@ void RunCommand::declare_what(CLI::App& app) {
 
 void RunCommand::declare_search(CLI::App& app) {
   app.add_flag("--find-peak", find_peak_,
-               "Find the largest load within --bound: the rate (server, constant, bursty), the queries a burst (burst), the batch "
+               "Find the largest load within --slo: the rate (server, constant, bursty), the queries a burst (burst), the batch "
                "(multi-stream) or the clients (concurrency). --budget limits the whole search")
       ->group(how_group);
   app.add_option("--peak-from", peak_from_, "Start --find-peak at this load [default: a low one]")->group(how_group)->type_name("LOAD");

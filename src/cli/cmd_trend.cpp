@@ -4,12 +4,14 @@
 #include "analysis/words.h"
 #include "base/console.h"
 #include "base/file.h"
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/selection_flags.h"
 #include "cli/stores.h"
 #include "report/trend_page.h"
 #include "run/progress.h"
+#include "run/text_table.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -101,7 +103,7 @@ void print_series(const std::vector<TrendSeries>& all, Better better) {
     const std::string where = where_of(series);
     if (where != machine) print_text(fmt::format("{}:\n", where.empty() ? "a machine without a recorded name" : where));
     machine = where;
-    print_text(series_text(series, better));
+    print_text(wrapped_lines(series_text(series, better), terminal_columns(stdout)));
   }
   fmt::print("{}\n", counts_text(all));
 }
@@ -144,7 +146,7 @@ int TrendCommand::run() {
   check_page_path(output_, stores_);
   const Metric* metric = find_metric(metric_);
   if (metric == nullptr)
-    throw Error(ErrorKind::usage, fmt::format("'{}' is not a metric; deepgap export STORE lists them as columns", metric_));
+    throw Error(ErrorKind::usage, invalid_value(metric_, "--metric", "a column of deepgap export, such as throughput"));
   const Selection selection = which_.selection(), control(control_);
   TrendCollector collector(metric_, version_);
   bool any = selection.empty();

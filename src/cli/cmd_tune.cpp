@@ -34,7 +34,7 @@ constexpr AxisFlag tune_flags[] = {
     {"-p,--precision", "precision", "Precisions to try: fp32,int8 [default: fp32]"},
     {"-t,--threads", "threads", "Engine threads to try [default: all allowed CPUs; with four or more, also half of them]"},
     {"--streams", "streams", "Concurrent queries to try [default: 1, 2, 4, ... up to the threads]"},
-    {"-b,--batch", "batch", "Samples a query to try [default: 1,4,16; with an SLO: 1]"},
+    {"-b,--batch", "batch", "Samples per query to try [default: 1,4,16; with an SLO: 1]"},
     {"--max-batch", "max_batch", "Samples to join into one batch at most, with an SLO [default: 1,4,16]"},
     {"--max-delay", "max_delay", "Time that a query may wait for its batch, with an SLO [default: 0 and a tenth of the SLO]"},
 };
@@ -50,7 +50,7 @@ class TuneCommand final : public Command {
   std::string describe() const override { return "Find the best threads, streams and batches for a network on this machine"; }
   std::string examples() const override {
     return "  deepgap tune resnet50\n"
-           "  deepgap tune resnet50 --bound p99=15ms --budget 5min\n";
+           "  deepgap tune resnet50 --slo p99=15ms --budget 5min\n";
   }
   void declare(CLI::App& app) override;
   int run() override;

@@ -26,7 +26,7 @@ std::string in_our_words(const std::string& message) {
   const auto at = message.find(middle);
   if (!message.starts_with(prefix) || at == std::string::npos) return message;
   const auto flag = message.substr(prefix.size(), at - prefix.size());
-  return invalid_value(message.substr(at + middle.size()), flag, "a number in its range");
+  return invalid_value(message.substr(at + middle.size()), flag, "a number, such as 10");
 }
 
 OwnFlags flags_of(const CLI::App& command) {
@@ -153,6 +153,15 @@ void CommandLine::refuse_extras(const CLI::App& command) const {
   throw Error(ErrorKind::usage, fmt::format("unexpected argument '{}'; see deepgap {} -h", extras.front(), command.get_name()));
 }
 
+// CLI11 names a word that is missing by its key, such as "what"; the help shows "STUDY.toml|VERB".
+std::string CommandLine::as_in_the_help(const std::string& message) const {
+  for (const CLI::App* sub : app_.get_subcommands()) {
+    for (const CLI::Option* option : sub->get_options())
+      if (option->get_positional() && message == option->get_name() + " is required") return option->get_type_name() + " is required";
+  }
+  return message;
+}
+
 Command* CommandLine::parse(const std::vector<std::string>& arguments) {
   const auto asked = [&] { return app_.get_subcommands().empty() ? "" : app_.get_subcommands().front()->get_name(); };
   std::vector<std::string> words = spelled(arguments);
@@ -173,7 +182,7 @@ Command* CommandLine::parse(const std::vector<std::string>& arguments) {
     // First, since the value of a flag that is none was counted with the words.
     for (const CLI::App* sub : app_.get_subcommands()) refuse_unknown_flag(*sub);
     const std::string command = asked().empty() ? "" : " " + asked();
-    throw Error(ErrorKind::usage, fmt::format("{}; see deepgap{} --help", in_our_words(error.what()), command));
+    throw Error(ErrorKind::usage, fmt::format("{}; see deepgap{} --help", in_our_words(as_in_the_help(error.what())), command));
   }
   CLI::App* sub = app_.get_subcommands().front();
   refuse_extras(*sub);

@@ -34,6 +34,7 @@ class CommandLine {
  private:
   std::vector<std::string> spelled(const std::vector<std::string>& arguments) const;
   void refuse_unknown_flag(const CLI::App& command) const;
+  std::string as_in_the_help(const std::string& message) const;
   void refuse_extras(const CLI::App& command) const;
   void refuse_empty(const CLI::App& command) const;
 

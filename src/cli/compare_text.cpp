@@ -184,7 +184,7 @@ std::string needed_text(const GateResult& found) {
   const bool nodes =
       std::any_of(found.open.begin(), found.open.end(), [](const PointChange* c) { return c->comparison.repeats.over_nodes; });
   const auto count = static_cast<int64_t>(found.needs_repeats);
-  return fmt::format("{}; {} of each side would tell (in 80 % of cases, at the ratios seen)", least,
+  return fmt::format("{}; {} of each side would be enough (in 80 % of cases, at the ratios seen)", least,
                      nodes ? count_of(count, "node", "nodes") : count_of(count, "repeat", "repeats"));
 }
 

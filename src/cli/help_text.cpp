@@ -1,16 +1,24 @@
 #include "cli/help_text.h"
 
 #include "base/text.h"
+#include "run/progress.h"
 #include "run/text_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace deepgap {
 namespace {
 
-constexpr size_t help_width = 100, description_column = 30;
+constexpr size_t description_column = 30;
+
+// Returns at most 100 columns, and at a terminal not more than it has.
+size_t help_width() {
+  const size_t columns = terminal_columns(stdout);
+  return columns == 0 ? 100 : std::clamp<size_t>(columns, 60, 100);
+}
 
 constexpr const char* summary = "deepgap measures how fast deep-learning models run on this machine, explains why, and helps choose.";
 
@@ -40,7 +48,7 @@ const char* title_of(CommandGroup group) {
 
 // "  HEADING      text", with the text in a column of its own; it begins below where the heading is too long.
 std::string entry(const std::string& heading, const std::string& text, size_t column) {
-  const std::vector<std::string> lines = wrapped(text, help_width - column);
+  const std::vector<std::string> lines = wrapped(text, help_width() - column);
   std::string shown = "  " + heading;
   if (lines.empty()) return shown + "\n";
   const bool fits = shown.size() + 2 <= column;
@@ -63,14 +71,14 @@ std::string example_lines(const std::string& text) {
     if (!trim(line).empty()) rows.push_back(example_parts(line));
   size_t column = 0;
   for (const auto& [command, note] : rows)
-    if (!note.empty() && command.size() + note.size() + 5 <= help_width) column = std::max(column, command.size() + 3);
+    if (!note.empty() && command.size() + note.size() + 5 <= help_width()) column = std::max(column, command.size() + 3);
   std::string shown = "Examples:\n";
   for (const auto& [command, note] : rows) {
     shown += "  " + command;
-    if (!note.empty() && std::max(column, command.size() + 3) + note.size() + 2 <= help_width) {
+    if (!note.empty() && std::max(column, command.size() + 3) + note.size() + 2 <= help_width()) {
       shown += std::string(std::max(column, command.size() + 3) - command.size(), ' ') + note;
     } else if (!note.empty()) {
-      shown += command.size() + note.size() + 5 <= help_width ? "   " + note : "\n      " + note;
+      shown += command.size() + note.size() + 5 <= help_width() ? "   " + note : "\n      " + note;
     }
     shown += "\n";
   }
@@ -106,7 +114,7 @@ std::string footer_lines(const std::string& footer) {
     if (indent > 0 && gap != std::string::npos) {
       shown += entry(line.substr(2, gap - 2), trim(line.substr(gap)), 26);
     } else {
-      shown += join(wrapped(line, help_width), "\n") + "\n";
+      shown += join(wrapped(line, help_width()), "\n") + "\n";
     }
   }
   return shown;

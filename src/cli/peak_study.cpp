@@ -24,7 +24,8 @@ constexpr Nanoseconds default_window = 10'000'000'000;
 
 const std::string& only_value(const Grid& grid, const std::string& axis, const std::string& example) {
   const Axis* found = find_axis(grid.axes, axis);
-  if (found == nullptr) fail(fmt::format("needs --{}: give one such as --{} {}", axis, axis, example));
+  const std::string flag = axis == "bound" ? "slo" : axis;
+  if (found == nullptr) fail(fmt::format("needs --{0}: give one such as --{0} {1}", flag, example));
   if (found->values.size() != 1) fail(fmt::format("searches with one {}: {} are given", axis, found->values.size()));
   return found->values.front();
 }

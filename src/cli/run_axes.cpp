@@ -16,7 +16,7 @@ constexpr AxisFlag axes[] = {
     {"-d,--device", "device",
      "Devices: cpu, cuda:0; cuda:0+cuda:1 is one point on two devices; http://host:port and grpc://host:port are servers [default: cpu]"},
     {"-p,--precision", "precision", "Precisions: fp32, tf32, bf16, fp16, mixed, fp8, int8 [default: fp32]"},
-    {"-b,--batch,--batch-size", "batch", "Samples a query: 1,2,4 or 1..512*2 [default: 1]"},
+    {"-b,--batch,--batch-size", "batch", "Samples per query: 1,2,4 or 1..512*2 [default: 1]"},
     {"-s,--scenario", "scenario", "Scenario: how load is offered, see the list below [default: batch]"},
     {"--rate", "rate", "Offered queries a second: server, constant, bursty"},
     {"--clients", "clients", "Clients that each wait for their answer: concurrency"},
@@ -62,16 +62,17 @@ constexpr AxisFlag axes[] = {
 std::span<const AxisFlag> run_axes() { return axes; }
 
 std::string axis_help() {
+  const auto default_of = [](const std::string& value) { return value.empty() ? "" : fmt::format(" [default: {}]", value); };
   std::string text = "Options for --axis, besides those of the engine (deepgap backends) and of the scenario:\n";
-  for (const OptionInfo& option : worker_options()) text += fmt::format("  {:<21} {}\n", option.name, option.describe);
+  for (const OptionInfo& option : worker_options())
+    text += fmt::format("  {:<21}  {}{}\n", option.name, option.describe, default_of(option.default_value));
   text += "NAME.OPTION=LIST applies to engine NAME only.\n\nScenarios and their options:\n";
   const auto& scenarios = Registry<Scenario>::instance();
   for (const std::string& name : scenarios.names()) {
     const auto scenario = scenarios.make("scenario", name);
-    text += fmt::format("  {:<21} {}\n", name, scenario->describe());
+    text += fmt::format("  {:<21}  {}\n", name, scenario->describe());
     for (const ScenarioOption& option : scenario->options()) {
-      text += fmt::format("    {:<19} {}{}\n", option.name, option.describe,
-                          option.default_value.empty() ? "" : fmt::format(" ({})", option.default_value));
+      text += fmt::format("    {:<19}  {}{}\n", option.name, option.describe, default_of(option.default_value));
     }
   }
   return text;

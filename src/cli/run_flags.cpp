@@ -84,7 +84,10 @@ void RunFlags::keep_timings(const RunReport& report, const RunSettings& settings
 
 int64_t duration_flag(const std::string& flag, const std::string& text) {
   const auto value = parse_duration(text);
-  if (!value) throw Error(ErrorKind::usage, invalid_value(text, flag, "a time such as 500ms, 8s or 2m"));
+  if (!value) {
+    const std::string meant = parse_double(text).value_or(0) > 0 ? fmt::format("; did you mean {}s?", text) : "";
+    throw Error(ErrorKind::usage, invalid_value(text, flag, "a time such as 500ms, 8s or 2m") + meant);
+  }
   return *value;
 }
 

@@ -163,6 +163,19 @@ std::string unstable_text(const RunReport& report) {
   return fmt::format("{}unstable: {}.{}\n", which, first->reason, what_to_do);
 }
 
+// One line for what was not checked although it could be used, with the reason of the first.
+std::string unchecked_text(const RunReport& report) {
+  int64_t count = 0;
+  const PointSummary* first = nullptr;
+  for (const PointSummary& point : report.points) {
+    if (point.outcome != Outcome::ok || !point.unchecked || !is_sound(point.verdict) || point.reason.empty()) continue;
+    if (count++ == 0) first = &point;
+  }
+  if (first == nullptr) return {};
+  const std::string which = report.points.size() == 1 ? "" : fmt::format("{} of {} points ", count, report.points.size());
+  return fmt::format("{}unchecked: {}\n", which, first->reason);
+}
+
 // Returns what unstable points do while nothing disturbs them, if that is known.
 std::string undisturbed_text(const RunReport& report) {
   constexpr int most = 4;
@@ -189,6 +202,7 @@ std::string run_text(const RunReport& report, const RunSettings& settings, size_
   std::string text = tenants_text(report) + duels_text(report) + peaks_text(report, settings);
   const bool names_failures = !report.failures.empty();
   if (!names_failures && !settings.peak && duels_of(report.points).empty()) text += unstable_text(report) + undisturbed_text(report);
+  text += unchecked_text(report);
   if (names_failures && !settings.peak)
     text += fmt::format("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
   for (const std::string& line : failure_lines(report.failures, report.repeated)) text += "  " + line + "\n";

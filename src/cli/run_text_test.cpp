@@ -61,6 +61,18 @@ TEST(RunText, an_unstable_point_says_what_it_does_undisturbed) {
   EXPECT_THAT(run_text(report, {}, 0, {}), Not(HasSubstr("without disturbance")));
 }
 
+TEST(RunText, what_could_not_be_checked_has_its_reason_once) {
+  RunReport report = report_of(100, 200);
+  for (PointSummary& point : report.points) {
+    point.verdict = Verdict::valid;
+    point.unchecked = true;
+    point.reason = "no reference could be made";
+  }
+  EXPECT_THAT(run_text(report, {}, 0, {}), HasSubstr("\n2 of 2 points unchecked: no reference could be made\n"));
+  report.points[1].verdict = Verdict::invalid;
+  EXPECT_THAT(run_text(report, {}, 0, {}), HasSubstr("\n1 of 2 points unchecked: "));
+}
+
 TEST(RunText, the_machine_is_named_once_beside_what_is_unstable) {
   RunReport decided = report_of(100, 200, Verdict::unstable), open = report_of(100, 100, Verdict::unstable);
   for (RunReport* report : {&decided, &open}) {

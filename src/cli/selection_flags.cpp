@@ -36,7 +36,7 @@ constexpr SelectionFlag selection_flags[] = {
     {"-b,--batch", "batch", true, "Select batches: 1,8 or 1..32*2"},
     {"-s,--scenario", "scenario", true, "Select scenarios"},
     {"-t,--threads", "threads", true, "Select numbers of threads"},
-    {"--task", "task", true, "Select tasks: infer or train"},
+    {"--task", "task", true, "Select tasks: infer, train or generate"},
     {"--study", "study", false, "Select studies"},
     {"--tag", "tag", false, "Select records with one of these tags (deepgap tag)"},
     {"--outcome", "outcome", false, "Select outcomes: ok, refused, crashed ..."},

@@ -247,7 +247,7 @@ constexpr TheirAnswer answers[] = {
     {"-load_config", "benchmark_app", "use a study file: deepgap run FILE.toml"},
     {"-dump_config", "benchmark_app", "use deepgap backends, which lists the options of each engine"},
     {"-progress", "benchmark_app", "leave it out: progress is shown, and -q hides it"},
-    {"--latency-threshold", "perf_analyzer", "use --bound p99=15ms, with the percentile that it is about"},
+    {"--latency-threshold", "perf_analyzer", "use --slo p99=15ms, with the percentile that it is about"},
     {"--stability-percentage", "perf_analyzer", "use --interval 1%, the width of the confidence interval"},
     {"--max-trials", "perf_analyzer", "use --budget TIME, the longest measurement"},
     {"--request-intervals", "perf_analyzer", "use --scenario trace --trace FILE"},
@@ -258,7 +258,7 @@ constexpr TheirAnswer answers[] = {
     {"--measurement-mode", "perf_analyzer", "use --duration TIME or --iterations N"},
     {"--measurement-request-count", "perf_analyzer", "use --iterations N"},
     {"--profile-export-file", "perf_analyzer", "use --store FILE, then deepgap export FILE"},
-    {"--binary-search", "perf_analyzer", "use --find-peak with --bound p99=15ms"},
+    {"--binary-search", "perf_analyzer", "use --find-peak with --slo p99=15ms"},
 };
 
 template <typename Row>

@@ -76,7 +76,7 @@ TEST(Spellings, of_perf_analyzer) {
   EXPECT_EQ(spelled({"--measurement-interval", "5000"}), (Words{"--duration", "5000ms"}));
   EXPECT_NE(refusal({"--concurrency-range", "8:1"}).find("START:END:STEP"), std::string::npos);
   EXPECT_NE(refusal({"--concurrency-range", "a"}).find("START:END:STEP"), std::string::npos);
-  EXPECT_NE(refusal({"--latency-threshold", "15"}).find("--bound p99=15ms"), std::string::npos);
+  EXPECT_NE(refusal({"--latency-threshold", "15"}).find("--slo p99=15ms"), std::string::npos);
 }
 
 TEST(Spellings, of_hyperfine) {

@@ -1,5 +1,6 @@
 #include "cli/tune_study.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/peak_study.h"
 #include "record/tuning_mark.h"
@@ -72,7 +73,7 @@ void check(const Given& given) {
     require_one(given, "bound", "configurations are compared under one SLO");
     require_one(given, "batch", "under an SLO all queries are alike");
   } else if (given.has("max_batch") || given.has("max_delay")) {
-    fail("--max-batch and --max-delay apply to queries that arrive at their own times: give --bound, or tune --batch");
+    fail("--max-batch and --max-delay apply to queries that arrive at their own times: give --slo, or tune --batch");
   }
 }
 
@@ -160,7 +161,12 @@ TuneStudy make_tune_study(const TuneRequest& request) {
   const auto batch = given.take("batch", bounded ? std::vector<std::string>{"1"} : std::vector<std::string>{"1", "4", "16"});
   const Grid base = base_grid(bounded || request.window ? request.window : throughput_window);
   std::vector<Grid> bases{base};
-  if (bounded) bases = with_batches(base, given, parse_latency_bound(given.values("bound").front()));
+  if (bounded) {
+    const std::string text = given.values("bound").front();
+    const auto bound = latency_bound_from(text);
+    if (!bound) fail(invalid_value(text, "--slo", "a percentile and its limit, such as p99=15ms"));
+    bases = with_batches(base, given, *bound);
+  }
   TuneStudy tune;
   tune.study.name = "tune";
   const std::vector<Axis> rest = std::move(given).rest();

@@ -151,8 +151,8 @@ void place_labels(Labels& labels, int64_t offset, int64_t classes) {
     if (__builtin_add_overflow(label, offset, &placed)) placed = -1;  // beyond every range
     if (placed < 0 || (classes > 0 && placed >= classes)) {
       const std::string shifted = offset == 0 ? "" : fmt::format(" (with label_offset {})", offset);
-      const std::string range = classes > 0 ? fmt::format("the network tells {} classes apart, 0 to {}", classes, classes - 1)
-                                            : std::string("classes count from 0");
+      const std::string range =
+          classes > 0 ? fmt::format("the network has {} classes, 0 to {}", classes, classes - 1) : std::string("classes count from 0");
       fail(fmt::format("labels by {}: label {}{} of sample {} is out of range: {}", labels.source, label, shifted, i, range));
     }
     label = placed;

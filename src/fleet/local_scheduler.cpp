@@ -13,7 +13,10 @@ namespace {
 class LocalScheduler final : public LaneScheduler {
  public:
   std::vector<SchedulerOption> options() const override {
-    return {{"max-jobs", "Concurrent tasks, which share the machine; more than one only to try a study [default: 1]"}};
+    return {{"max-jobs",
+             "Concurrent tasks. local: they share the machine, so more than one is only for trying a study; slurm: of each array [default: "
+             "local: 1]",
+             "N"}};
   }
   double prepare(Fleet& fleet) override {
     std::string& jobs = fleet.options["max-jobs"];

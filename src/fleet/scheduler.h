@@ -21,6 +21,7 @@ struct QueuedTask {
 struct SchedulerOption {
   const char* name;  // a flag, with - for _
   const char* describe;
+  const char* value = "NAME";  // stands for it in the help
 };
 
 class Scheduler {

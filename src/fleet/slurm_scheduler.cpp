@@ -116,15 +116,16 @@ std::vector<Partition> all_partitions() {
 class SlurmScheduler final : public Scheduler {
  public:
   std::vector<SchedulerOption> options() const override {
-    return {{"partition", "slurm: partitions to use, any of a list"},
-            {"constraint", "slurm: features of nodes; each entry of a list is a kind of node, which measures the whole plan: h100,a100"},
+    return {{"partition", "slurm: partitions to use, any of a list", "LIST"},
+            {"constraint", "slurm: features of nodes; each entry of a list is a kind of node, which measures the whole plan: h100,a100",
+             "LIST"},
             {"account", "slurm: account that pays"},
             {"qos", "slurm: quality of service"},
-            {"time", "slurm: time limit of a task [default: twice its expected time]"},
-            {"gres", "slurm: GPUs to request, instead of as many as the points name"},
-            {"exclude", "slurm: nodes to leave out"},
+            {"time", "slurm: time limit of a task [default: twice its expected time]", "TIME"},
+            {"gres", "slurm: GPUs to request, instead of as many as the points name", "GRES"},
+            {"exclude", "slurm: nodes to leave out", "LIST"},
             {"reservation", "slurm: reservation to use"},
-            {"max-jobs", "Tasks at a time (local: 1, since they share the machine; slurm: of each array)"}};
+            {"max-jobs", "Tasks at a time (local: 1, since they share the machine; slurm: of each array)", "N"}};
   }
 
   double prepare(Fleet& fleet) override {

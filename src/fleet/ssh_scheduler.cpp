@@ -18,8 +18,8 @@ namespace {
 class SshScheduler final : public LaneScheduler {
  public:
   std::vector<SchedulerOption> options() const override {
-    return {{"hosts", "ssh: file with a host on each line, as ssh takes it: node7, me@10.0.0.7, an alias; # begins a comment"},
-            {"ssh", "ssh: run this program instead of ssh; it takes the same arguments"}};
+    return {{"hosts", "ssh: file with a host on each line, as ssh takes it: node7, me@10.0.0.7, an alias; # begins a comment", "FILE"},
+            {"ssh", "ssh: run this program instead of ssh; it takes the same arguments", "PROGRAM"}};
   }
   double prepare(Fleet& fleet) override {
     std::string& file = fleet.options["hosts"];

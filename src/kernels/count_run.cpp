@@ -195,7 +195,7 @@ class Counter {
 
   void count_layers(const MetricGroup& group) {
     const Trace& trace = *work_.traced;
-    if (trace.layers.empty()) throw Error(ErrorKind::refused, "the engine does not tell which work is which layer's");
+    if (trace.layers.empty()) throw Error(ErrorKind::refused, "the engine does not report which work belongs to which layer");
     const size_t first = known_.ranges() + 1;
     const Counted counted =
         counted_parts(group, RangeOf::marks, first, trace.layers.size(), "layers", [&](const RangeProfiler::Mark& mark) {

@@ -21,6 +21,9 @@ bool ends_early(PeakPhase phase) { return phase == PeakPhase::bracket || phase =
 
 std::string load_text(double load) { return fmt::format("{:.6g}", load); }
 
+// Shows four significant digits of a load that need not be whole.
+std::string shown_load(double load, const PeakOrder& order) { return order.settings.whole ? load_text(load) : short_text(load, 4); }
+
 // Confirming runs are a Point of their own: those that chose the load would speak for it. So are those that refine, of which none ends
 // early.
 void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase) {
@@ -165,19 +168,19 @@ void PeakPlanner::tell_best_so_far(PeakResult& result) const {
 
 namespace {
 
-// Describes where the bound is just held in the long run, which is above what nearly all runs hold.
+// Describes the load at which the SLO is just met in the long run, which is above what nearly all runs meet.
 std::string crossing_text(const PeakResult& result) {
   std::string runs = fmt::format("; {} runs in all", result.all_runs);
   if (!result.crossing || !result.crossing->interval) return runs;
   const auto& [low, high] = *result.crossing->interval;
-  return fmt::format("{}, by which it is just held at {} ({} to {})", runs, short_text(result.crossing->load, 4), short_text(low, 4),
+  return fmt::format("{}, by which it is just met at {} ({} to {})", runs, short_text(result.crossing->load, 4), short_text(low, 4),
                      short_text(high, 4));
 }
 
 // Describes what is known about loads above a confirmed one.
 std::string above_text(const PeakResult& result, const PeakOrder& order) {
   if (result.above == 0) return "no larger load was tried: the time allowed was over";
-  const std::string above = load_text(result.above);
+  const std::string above = shown_load(result.above, order);
   if (result.above_runs > 0) return fmt::format("one step above, {}, {} of {} did", above, result.above_held, result.above_runs);
   const bool one_step = result.above <= result.load * (1 + order.settings.ratio) + (order.settings.whole ? 1 : 0);
   if (one_step) return fmt::format("one step above, {}, was not run: the time allowed was over", above);
@@ -188,23 +191,23 @@ std::string above_text(const PeakResult& result, const PeakOrder& order) {
 
 std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
   const PeakResult& result = found.result;
-  const std::string load = fmt::format("{} {}", load_text(result.load), order.axis.unit);
+  const std::string load = fmt::format("{} {}", shown_load(result.load, order), order.axis.unit);
   switch (result.ending) {
     case PeakResult::Ending::confirmed:
-      return fmt::format("peak: {}{} hold {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); {}{}{}",
+      return fmt::format("peak: {}{} meet {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); {}{}{}",
                          result.above == 0 ? "at least " : "", load, order.bound, result.held, result.runs, 100 * result.confidence(),
                          above_text(result, order), crossing_text(result), found.reason.empty() ? "" : "; " + found.reason);
     case PeakResult::Ending::not_held:
-      return fmt::format("no peak: {} is not held even at the lowest load, {}: {}", order.bound, load, found.reason);
+      return fmt::format("no peak: {} is not met even at the lowest load, {}: {}", order.bound, load, found.reason);
     case PeakResult::Ending::no_limit:
-      return fmt::format("no peak: {} is still held at {}, the most that is tried", order.bound, load);
+      return fmt::format("no peak: {} is still met at {}, the largest load that is tried", order.bound, load);
     case PeakResult::Ending::undecided:
-      return fmt::format("no peak: not clear whether {} {} meet {}: {}{}", load_text(result.untold), order.axis.unit, order.bound,
+      return fmt::format("no peak: not clear whether {} {} meet {}: {}{}", shown_load(result.untold, order), order.axis.unit, order.bound,
                          found.reason, result.load == 0 ? "" : fmt::format("; {} did", load));
     default:
-      if (result.load == 0) return fmt::format("no peak: no load was found that holds {}: {}", order.bound, found.reason);
-      return fmt::format("peak not confirmed: {} held {} so far, in {} of {} runs; the search ended early{}", load, order.bound,
-                         result.held, result.runs, found.reason.empty() ? "" : ": " + found.reason);
+      if (result.load == 0) return fmt::format("no peak: no load was found that meets {}: {}", order.bound, found.reason);
+      return fmt::format("peak not confirmed: {} met {} so far, in {} of {} runs; the search ended early{}", load, order.bound, result.held,
+                         result.runs, found.reason.empty() ? "" : ": " + found.reason);
   }
 }
 

@@ -79,7 +79,7 @@ TEST(PeakPlanner, EveryScenarioSearchesItsOwnLoad) {
     EXPECT_EQ(planner.found()[0].result.ending, PeakResult::Ending::confirmed);
     EXPECT_LE(planner.found()[0].result.load, 100);
     EXPECT_GE(planner.found()[0].result.load, 98);
-    EXPECT_THAT(peak_text(planner.found()[0], example_order(scenario)), HasSubstr("hold p99=15ms: 5 of 5 runs did (with 97 % confidence"));
+    EXPECT_THAT(peak_text(planner.found()[0], example_order(scenario)), HasSubstr("meet p99=15ms: 5 of 5 runs did (with 97 % confidence"));
     std::set<std::pair<std::string, int>> ids;
     for (const Job& job : jobs) {
       EXPECT_EQ(job.point_id, point_id(job.point));
@@ -205,7 +205,7 @@ TEST(PeakPlanner, RefiningRunsAreWholeAndOfTheirOwnAndTheTextSaysWhatTheyShow) {
   EXPECT_EQ(found.result.ending, PeakResult::Ending::confirmed);
   EXPECT_NEAR(found.result.crossing->load, 100, 5);
   EXPECT_THAT(peak_text(found, order),
-              testing::ContainsRegex("; [0-9]+ runs in all, by which it is just held at [0-9.]+ \\([0-9.]+ to [0-9.]+\\)$"));
+              testing::ContainsRegex("; [0-9]+ runs in all, by which it is just met at [0-9.]+ \\([0-9.]+ to [0-9.]+\\)$"));
 }
 
 TEST(PeakPlanner, SearchesOneJobAfterTheOther) {
@@ -221,7 +221,7 @@ TEST(PeakPlanner, SaysWhyThereIsNone) {
   PeakPlanner low = planner_of({example_job("server")}, example_order("server"));
   drive(low, 0.5);
   EXPECT_EQ(peak_text(low.found().at(0), example_order("server")),
-            "no peak: p99=15ms is not held even at the lowest load, 1 queries a second: p99 latency is 20 ms");
+            "no peak: p99=15ms is not met even at the lowest load, 1 queries a second: p99 latency is 20 ms");
   PeakPlanner crashed = planner_of({example_job("server")}, example_order("server"));
   crashed.next();
   Record record;
@@ -230,7 +230,7 @@ TEST(PeakPlanner, SaysWhyThereIsNone) {
   crashed.done(record);
   EXPECT_TRUE(crashed.next().jobs.empty());
   EXPECT_THAT(peak_text(crashed.found().at(0), example_order("server")),
-              HasSubstr("no load was found that holds p99=15ms: crashed: the worker ended"));
+              HasSubstr("no load was found that meets p99=15ms: crashed: the worker ended"));
 }
 
 TEST(PeakPlanner, WhatCannotBeToldIsNeitherHeldNorMissed) {
@@ -271,7 +271,7 @@ TEST(PeakPlanner, EndsWithItsTime) {
   EXPECT_EQ(drive(planner, 1000).size(), 3u);
   EXPECT_EQ(
       peak_text(planner.found().at(0), example_order("server")),
-      "peak not confirmed: 128 queries a second held p99=15ms so far, in 1 of 1 runs; the search ended early: the time allowed was over");
+      "peak not confirmed: 128 queries a second met p99=15ms so far, in 1 of 1 runs; the search ended early: the time allowed was over");
 }
 
 // Cuts a search after so many runs; `play` says what each shows.
@@ -294,7 +294,7 @@ TEST(PeakPlanner, TellsOfARunThatItWantedAgain) {
   EXPECT_EQ(found.result.load, 64);
   EXPECT_EQ(
       peak_text(found, example_order("multi-stream")),
-      "peak not confirmed: 64 samples a query held p99=15ms so far, in 1 of 1 runs; the search ended early: the time allowed was over");
+      "peak not confirmed: 64 samples a query met p99=15ms so far, in 1 of 1 runs; the search ended early: the time allowed was over");
   const FoundPeak only = cut_after(1, [](const Job& job) {
     Record record = played(job, 1000);
     record.estimates["latency_p99_ms"].high = 16;

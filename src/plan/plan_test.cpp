@@ -172,6 +172,8 @@ TEST(Place, StandsBeforeTheCauseWithoutStutter) {
   EXPECT_EQ(at_place("s.toml:3", "batch: 'x'"), "s.toml:3: batch: 'x'");
   EXPECT_EQ(at_place("--batch", "batch: 'x'"), "--batch: 'x'");
   EXPECT_EQ(at_place("--max-batch", "invalid value '0' for max_batch: expected 1"), "invalid value '0' for --max-batch: expected 1");
+  const std::string named = "invalid value 'x' for --input: expected NAME=NUMBERS";
+  EXPECT_EQ(at_place("--input", named), named) << "not twice";
   EXPECT_EQ(at_place("s.toml:3", "invalid value '0' for batch: expected 1"), "s.toml:3: invalid value '0' for batch: expected 1");
 }
 

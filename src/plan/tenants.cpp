@@ -53,7 +53,7 @@ TenantAxes parse_tenant(const std::string& text) {
     if (equals != std::string::npos && equals > 0) {
       settings.emplace_back(trim(part.substr(0, equals)), part.substr(equals + 1));
     } else if (settings.empty() || equals == 0) {
-      fail(fmt::format("{} is not name=value,...: model=resnet50,batch=8,scenario=server,rate=20", where));
+      fail(fmt::format("invalid value '{}' for --tenant: expected NAME=VALUE,..., such as model=resnet50,batch=8", text));
     } else {
       settings.back().second += "," + part;  // a list
     }

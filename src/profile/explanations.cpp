@@ -240,13 +240,12 @@ void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const Gpu
     if (longest == nullptr || kernel.ns() > longest->ns()) longest = &kernel;
   }
   if (!allowed || longest == nullptr || static_cast<double>(without) < worth_saying * static_cast<double>(products)) return;
-  all.push_back(
-      {"tensor_cores_unused",
-       fmt::format(
-           "Tensor cores unused: {} of the time of convolutions and products is in kernels whose names tell of none, though {} allows them",
-           whole_percent(static_cast<double>(without) / static_cast<double>(products)), header.precision),
-       fmt::format("the longest is {}, {:.1f} us. Names alone prove nothing; counters do", short_kernel_name(longest->name),
-                   static_cast<double>(longest->ns()) / 1e3)});
+  all.push_back({"tensor_cores_unused",
+                 fmt::format("Tensor cores unused: {} of the time of convolutions and products is in kernels that use none by their names, "
+                             "though {} allows them",
+                             whole_percent(static_cast<double>(without) / static_cast<double>(products)), header.precision),
+                 fmt::format("the longest is {}, {:.1f} us. Names alone prove nothing; counters do", short_kernel_name(longest->name),
+                             static_cast<double>(longest->ns()) / 1e3)});
 }
 
 void add_power(const ProfileHeader& header, const Ceilings& ceilings, std::vector<Explanation>& all) {

@@ -119,9 +119,9 @@ std::string bounds_text(const ProfileRows& rows) {
   if (!rows.all.of_roof) return {};
   std::vector<std::string> parts;
   for (const auto& [bound, share] : rows.bounds)
-    parts.push_back(fmt::format("{} {}", bound.empty() ? "nothing that is known" : bound, share_text(share)));
-  return fmt::format("Layers reach {} of what the measured peaks allow; of their time is bound by {}.\n", share_text(*rows.all.of_roof),
-                     join(parts, ", "));
+    parts.push_back(fmt::format("{} {}", bound.empty() ? "unknown" : bound, share_text(share)));
+  return fmt::format("Layers reach {} of what the measured peaks allow. Share of their time by what limits it: {}.\n",
+                     share_text(*rows.all.of_roof), join(parts, ", "));
 }
 
 std::vector<size_t> shown_rows(const ProfileRows& rows, size_t top) {
@@ -141,7 +141,7 @@ std::string profile_text(const ProfileHeader& header, const LayerProfile& profil
   const size_t operator_width = std::clamp<size_t>(text_width / 3, 9, 24), name_width = text_width - operator_width;
   const std::string where =
       header.device == "cpu" ? fmt::format("{} thread{}", header.threads, header.threads == 1 ? "" : "s") : header.device;
-  std::string text = fmt::format("{} on {}: {}, batch {}, {}, quicker half of {} rounds\n", header.model, profile.engine, header.precision,
+  std::string text = fmt::format("{} on {}: {}, batch {}, {}, faster half of {} rounds\n", header.model, profile.engine, header.precision,
                                  header.batch, where, profile.rounds);
   text += ceilings_text(header.precision, machine) + "\n";
   text += heading(top == 0 ? "layer" : fmt::format("slowest {} layers", std::min(top, rows.layers.size())), name_width, "operators",

@@ -163,7 +163,7 @@ class TableReader {
     for (size_t i = 0; i < table_.rows.size(); ++i) add(table_.rows[i], static_cast<int>(i) + 1);
     if (imported_.records.empty()) throw Error(ErrorKind::input, fmt::format("{}: there is no row below the header", table_.path));
     if (without_batch_ > 0)
-      imported_.notes.push_back(fmt::format("{} of {} rows tell no batch: theirs is empty", without_batch_, imported_.records.size()));
+      imported_.notes.push_back(fmt::format("{} of {} rows have no batch; it is left empty", without_batch_, imported_.records.size()));
     return std::move(imported_);
   }
 

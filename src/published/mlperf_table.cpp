@@ -78,7 +78,7 @@ Cells summary_cells(const std::string& text, const std::string& path) {
   const auto scenario = scenario_named(of("Scenario"));
   if (!scenario) throw Error(ErrorKind::input, fmt::format("{}: LoadGen's summary names no scenario that is known", path));
   if (of("Mode") != "PerformanceOnly")
-    throw Error(ErrorKind::input, fmt::format("{}: a run of mode '{}': only PerformanceOnly tells a speed", path, of("Mode")));
+    throw Error(ErrorKind::input, fmt::format("{}: a run of mode '{}': only PerformanceOnly has a speed", path, of("Mode")));
   Cells row{{"scenario", *scenario}, {"option.sut", of("SUT name")}, {"verdict", of("Result is") == "VALID" ? "valid" : "invalid"}};
   std::string throughput = *scenario == "server" ? of("Completed samples per second") : of("Samples per second");
   if (throughput.empty()) throughput = of("Scheduled samples per second");  // LoadGen 0.5 prints no other

@@ -83,7 +83,7 @@ TEST(ImportCsv, MlperfsTableTellsNoBatch) {
   EXPECT_TRUE(imported.contradictions.empty());
   EXPECT_EQ(imported.records[0].point.batch, 0);
   ASSERT_EQ(imported.notes.size(), 1U);
-  EXPECT_THAT(imported.notes[0], HasSubstr("29 of 29 rows tell no batch"));
+  EXPECT_THAT(imported.notes[0], HasSubstr("29 of 29 rows have no batch"));
 }
 
 TEST(ImportCsv, GnmtOfTheServerWithFourGpus) {

@@ -51,7 +51,7 @@ std::string none_words(const Pair& pair, const FrontOrder& order) {
 
 std::string fronts_section(const View& view, const FrontOrder& order) {
   if (order.pairs.empty()) return {};
-  std::string html = "<section id=\"fronts\"><h2>What nothing beats</h2>";
+  std::string html = "<section id=\"fronts\"><h2>Pareto fronts</h2>";
   for (const Workload& workload : view.workloads) {
     const Choosable from = within(choosable(workload), order.limits);
     html += "<h3>" + html_escaped(heading_of(workload)) + "</h3>";
@@ -84,8 +84,7 @@ std::string fronts_markdown(const View& view, const FrontOrder& order) {
                           markdown_escaped(limits_words(order)));
       const std::vector<Member> front = front_of(from, pair);
       if (front.empty()) text += markdown_escaped(none_words(pair, order)) + "\n";
-      if (!front.empty())
-        text += fmt::format("| nothing beats | {} | {} |\n| --- | ---: | ---: |\n", pair.first.metric, pair.second.metric);
+      if (!front.empty()) text += fmt::format("| Pareto front | {} | {} |\n| --- | ---: | ---: |\n", pair.first.metric, pair.second.metric);
       for (const Member& member : front) {
         text += fmt::format("| {} | {} | {} |\n", markdown_escaped(label_with_batch(*member.line, *member.point)),
                             markdown_escaped(value_text(pair.first, *member.point, view.results.currency)),

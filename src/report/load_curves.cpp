@@ -127,7 +127,7 @@ std::string figure(const Sweep& sweep, const std::vector<Loaded>& points) {
   std::string note = fmt::format("{}, {}", sweep.key.scenario, label_without_load(*points.front().line));
   if (bound) {
     chart.lines.push_back(limit_line(*bound, points));
-    note += fmt::format("; dotted: the bound {}; hollow: a run missed it", bound->text);
+    note += fmt::format("; dotted: the SLO {}; hollow: a run missed it", bound->text);
   } else {
     note += "; hollow: not valid";
   }

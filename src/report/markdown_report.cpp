@@ -106,7 +106,7 @@ std::string markdown_report(const Results& results, const ReportOptions& options
       "## Summary\n\n" + (key.shown.empty() ? "No point has a usable value.\n" : statements(key.shown)) + "\n" + best_table_markdown(view);
   if (!key.folded.empty()) text += "## More findings\n\n" + statements(key.folded) + "\n";
   if (const std::string take = take_markdown(view); !take.empty()) text += "## Recommendations\n\n" + take;
-  if (const std::string fronts = fronts_markdown(view, options.fronts); !fronts.empty()) text += "## What nothing beats\n\n" + fronts;
+  if (const std::string fronts = fronts_markdown(view, options.fronts); !fronts.empty()) text += "## Pareto fronts\n\n" + fronts;
   text += "## Points\n\nValues in parentheses are 95 % intervals.\n\n" + points_table(view);
   text += "## Failures and refusals\n\n" + (failures.empty() ? "None.\n\n" : failures);
   text += "## Environment\n\n" + environment(view);

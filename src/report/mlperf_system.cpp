@@ -115,7 +115,7 @@ std::string mlperf_user_conf(const Record& record, const std::string& scenario) 
 }
 
 std::string mlperf_scenario_readme(const Record& record, const std::string& scenario) {
-  std::string text = fmt::format("# {} {}\n\nMeasured by deepgap; Record {}.\n\n", mlperf_benchmark(record), scenario, record.record_id);
+  std::string text = fmt::format("# {} {}\n\nMeasured by deepgap; record {}.\n\n", mlperf_benchmark(record), scenario, record.record_id);
   text +=
       fmt::format("    deepgap run --model {} --weights {} --dataset {} --backend {} --precision {} --batch {} --threads {} --scenario {}",
                   record.point.model, record.point.weights, record.point.dataset, record.point.backend, name_of(record.point.precision),

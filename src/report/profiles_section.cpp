@@ -25,7 +25,7 @@ std::string table(const std::vector<ProfileLine>& lines) {
   }
   html += "</table></div>";
   if (lines.size() > most_lines)
-    html += fmt::format("<p class=\"aside\">{} more profiles are in the Store: deepgap export --profile.</p>", lines.size() - most_lines);
+    html += fmt::format("<p class=\"aside\">{} more profiles are in the store: deepgap export --profile.</p>", lines.size() - most_lines);
   return html;
 }
 

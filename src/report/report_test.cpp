@@ -93,7 +93,7 @@ TEST(HtmlReport, draws_the_tail_of_latency_where_load_was_offered) {
   record.point.scenario = "server";
   record.point.options = {{"rate", "200"}, {"bound", "p99=15ms"}};
   record.verdict = Verdict::invalid;
-  record.reason = "p99 latency is 21 ms, above the bound of 15 ms";
+  record.reason = "p99 latency is 21 ms, above the SLO of 15 ms";
   record.estimates["offered_rate"] = {200, {}, {}, 2000};
   for (const auto& [name, ms] : std::map<std::string, double>{{"p50", 9}, {"p90", 14}, {"p99", 21}, {"p999", 40}, {"p9999", 40}})
     record.estimates["latency_" + name + "_ms"] = {ms, {}, {}, 2000};
@@ -106,7 +106,7 @@ TEST(HtmlReport, draws_the_tail_of_latency_where_load_was_offered) {
   EXPECT_THAT(html, HasSubstr("p999 latency 40"));
   EXPECT_THAT(html, Not(HasSubstr("p9999 latency")));
   EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 13u);
-  EXPECT_THAT(html, HasSubstr("p99 latency is 21 ms, above the bound of 15 ms"));
+  EXPECT_THAT(html, HasSubstr("p99 latency is 21 ms, above the SLO of 15 ms"));
 }
 
 // Three rates under a bound, of which the last misses it, and a fourth point of another scenario.
@@ -126,12 +126,12 @@ TEST(HtmlReport, draws_latency_against_load_with_the_bound_and_the_knee) {
   EXPECT_THAT(html_of(records), Not(HasSubstr("Latency against load"))) << "one rate is no curve";
   add("40", 12);
   record.verdict = Verdict::invalid;
-  record.reason = "p90 latency is 31 ms, above the bound of 15 ms";
+  record.reason = "p90 latency is 31 ms, above the SLO of 15 ms";
   add("80", 31);
   const std::string html = html_of(records);
   EXPECT_EQ(first_imbalance(html), "");
   EXPECT_EQ(occurrences(html, "<b>Latency against load</b>"), 1u);
-  EXPECT_THAT(html, HasSubstr("dotted: the bound p90=15ms"));
+  EXPECT_THAT(html, HasSubstr("dotted: the SLO p90=15ms"));
   EXPECT_THAT(html, HasSubstr("knee 40.0"));
   EXPECT_THAT(html, HasSubstr("80.0 queries a second\np90 31.0 ms\np90 latency is 31 ms"));
   for (const char* curve : {"\np50 6.00 ms", "\np90 12.0 ms", "\np99 24.0 ms"}) EXPECT_THAT(html, HasSubstr(curve));
@@ -308,10 +308,10 @@ TEST(HtmlReport, says_what_to_take) {
 TEST(HtmlReport, draws_the_front_of_any_two_metrics_within_limits) {
   const Results results = collect(example_study());
   ReportOptions options;
-  EXPECT_THAT(html_report(results, options), Not(HasSubstr("What nothing beats")));
+  EXPECT_THAT(html_report(results, options), Not(HasSubstr("Pareto fronts")));
   options.fronts = parse_front_order({"latency_p50_ms,throughput"}, "");
   EXPECT_THAT(html_report(results, options), AllOf(HasSubstr("<section id=\"fronts\">"), HasSubstr("latency_p50_ms (ms)")));
-  EXPECT_THAT(markdown_report(results, options), HasSubstr("| nothing beats | latency_p50_ms | throughput |"));
+  EXPECT_THAT(markdown_report(results, options), HasSubstr("| Pareto front | latency_p50_ms | throughput |"));
   options.fronts = parse_front_order({"latency_p50_ms,throughput"}, "throughput>=1000000000");
   EXPECT_THAT(html_report(results, options),
               HasSubstr("No point has both latency_p50_ms and throughput, of points with throughput&gt;=1000000000"));

@@ -98,7 +98,7 @@ TEST(RunSequence, without_a_shape_nothing_is_marked) {
 }
 
 TEST(RunSequence, under_a_bound_it_is_latency_with_the_bound) {
-  Record record = run_of([](double) { return 5.0; }, "p99 latency is 5.1 ms, above the bound of 4 ms");
+  Record record = run_of([](double) { return 5.0; }, "p99 latency is 5.1 ms, above the SLO of 4 ms");
   record.verdict = Verdict::invalid;
   record.point.options = {{"bound", "p99=4ms"}};
   const RunSequence sequence = sequence_of(record);

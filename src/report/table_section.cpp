@@ -88,7 +88,7 @@ std::string table_section(const View& view) {
   if (view.rows.empty()) return html + "<p>None.</p></section>";
   html += "<p class=\"aside\">Small figures are 95 % intervals. A click on a heading sorts.";
   if (!view.constants.empty()) html += " All points share: " + html_escaped(view.constants) + ".";
-  html += " Everything else that was measured is in the Store: <code>deepgap export STORE --format csv</code>.</p>";
+  html += " Everything else that was measured is in the store: <code>deepgap export STORE --format csv</code>.</p>";
   if (view.rows.size() < view.results.points.size()) {
     html += fmt::format("<p class=\"aside\">The first {} of {} are shown, to keep this page small.</p>", view.rows.size(),
                         count_of(static_cast<int64_t>(view.results.points.size()), "point", "points"));

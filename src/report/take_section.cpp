@@ -116,7 +116,7 @@ std::string break_even_figure(const View& view, const Workload& workload, const 
     }
     chart.lines.push_back(std::move(line));
   }
-  return chart_figure("Cost a month against rate", "whole devices, full to their throughput; a bound on latency takes more", chart);
+  return chart_figure("Cost a month against rate", "whole devices, full to their throughput; a latency SLO takes more", chart);
 }
 
 std::string workload_part(const View& view, const Workload& workload) {

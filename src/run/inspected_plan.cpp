@@ -101,7 +101,7 @@ void tell_of_windows(const std::vector<Job>& jobs, Progress& progress) {
     if (!note.empty() && std::find(told.begin(), told.end(), note) == told.end()) told.push_back(note);
   }
   for (size_t i = 0; i < std::min(told.size(), most_told); ++i) progress.note(told[i]);
-  if (told.size() > most_told) progress.note(fmt::format("{} more rates bring too few queries for their bound", told.size() - most_told));
+  if (told.size() > most_told) progress.note(fmt::format("{} more rates give too few queries for their SLO", told.size() - most_told));
 }
 
 // A plan's Points, each once, as the inspection is asked for them.

@@ -9,6 +9,7 @@
 #include "record/record_json.h"
 #include "record/verdict.h"
 #include "run/run_summary.h"
+#include "run/text_table.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -43,8 +44,9 @@ nlohmann::json seconds_or_null(const TimeSpan& left) { return left.is_known() ? 
 
 }  // namespace
 
-std::string result_text(const Record& record) {
-  if (record.outcome != Outcome::ok) return fmt::format("{}: {}", name_of(record.outcome), record.reason);
+std::string result_text(const Record& record, bool with_reason) {
+  const std::string reason = with_reason && !record.reason.empty() ? ": " + record.reason : "";
+  if (record.outcome != Outcome::ok) return std::string(name_of(record.outcome)) + reason;
   std::string text;
   const auto throughput = record.estimates.find("throughput");
   if (throughput != record.estimates.end()) {
@@ -55,10 +57,10 @@ std::string result_text(const Record& record) {
   }
   const auto median = record.estimates.find("latency_p50_ms");
   if (median != record.estimates.end()) text += ", p50 " + milliseconds_text(median->second.value);
-  if (!is_sound(record.verdict)) text += fmt::format(", {}: {}", verdict_words(record.verdict), record.reason);
+  if (!is_sound(record.verdict)) text += ", " + verdict_words(record.verdict) + reason;
   if (record.verdict == Verdict::as_found) text += ", no target";
-  if (record.unchecked) text += ", unchecked";
-  if (record.unchecked && is_sound(record.verdict) && !record.reason.empty()) text += fmt::format(" ({})", record.reason);
+  const bool reason_has_it = !is_sound(record.verdict) && reason.find("unchecked: ") != std::string::npos;
+  if (record.unchecked && !reason_has_it) text += ", unchecked" + (is_sound(record.verdict) ? reason : "");
   std::vector<std::string> facts(noted_facts.begin(), noted_facts.end());
   facts.emplace_back("streams.note");
   for (const std::string& fact : facts) {
@@ -116,7 +118,8 @@ void Progress::begin(size_t jobs) {
 void Progress::note(const std::string& line) {
   clear();
   if (words_ == Words::json) return say_event(out_, {{"event", "note"}, {"text", line}});
-  if (words_ != Words::few) say(out_, printable_lines(line) + "\n");
+  const std::string text = printable_lines(line);
+  if (words_ != Words::few) say(out_, (terminal_ ? wrapped_lines(text, terminal_columns(out_)) : text) + "\n");
 }
 
 void Progress::under_way(const std::string& label, const std::string& phase, const std::string& done, const TimeSpan& left) {

@@ -14,8 +14,8 @@ namespace deepgap {
 
 // "resnet18 onnxruntime fp32 batch 4 threads 2": what stands in progress lines and lists of failures.
 std::string point_label(const Point& point, bool with_threads = true);
-// "812.3 items/s (±0.8 %), p50 1.2 ms", or outcome and reason.
-std::string result_text(const Record& record);
+// "812.3 items/s (±0.8 %), p50 1.2 ms", or the outcome; with the reason of an outcome or verdict where `with_reason`.
+std::string result_text(const Record& record, bool with_reason = true);
 
 // The verbosity of a run: few: nothing; many: also what became of each Record in detail; json: events for a program.
 enum class Words { few, usual, many, json };
@@ -42,6 +42,8 @@ class Progress {
   void detail(const Record& record);  // details of the Record last shown, if verbose
   void passed() { ++finished_; }      // one more with the result that was shown already
   void clear();                       // the live line
+  // A terminal shows all reasons below the table, so that each is read once.
+  bool shows_reasons() const { return !terminal_ || words_ == Words::many; }
 
  private:
   std::string place(size_t number) const;  // "3/12"

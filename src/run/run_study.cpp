@@ -337,7 +337,7 @@ class Run {
     record.series = {};
     // A refused Point is refused in all its repeats: one line reports it.
     if (runs(job) || told_.insert(job.point_id).second) {
-      progress_.finished(label(job), result_text(record), time_left());
+      progress_.finished(label(job), result_text(record, progress_.shows_reasons()), time_left());
       progress_.detail(record);
     } else {
       progress_.passed();

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace deepgap {
@@ -55,12 +56,30 @@ std::string result(const PointSummary& point) {
   const bool has_verdict = point.outcome == Outcome::ok && point.verdict != Verdict::none;
   std::string text = has_verdict ? verdict_words(point.verdict) : std::string(name_of(point.outcome));
   if (point.unchecked) text += ", unchecked";
-  if (point.unchecked && !point.reason.empty()) text += fmt::format(" ({})", point.reason);
   if (has_verdict && !point.notes.empty()) text += ", " + point.notes;
   return text;
 }
 
-std::vector<Column> columns() {
+// Returns the names of the options that have one value in all Points: a table shows what differs.
+std::set<std::string> common_options(const std::vector<PointSummary>& points) {
+  std::set<std::string> names;
+  if (points.size() < 2) return names;
+  for (const auto& [name, value] : points.front().point.options) {
+    const bool same = std::all_of(points.begin(), points.end(), [&, &name = name, &value = value](const PointSummary& other) {
+      const auto found = other.point.options.find(name);
+      return found != other.point.options.end() && found->second == value;
+    });
+    if (same) names.insert(name);
+  }
+  return names;
+}
+
+std::string options_without(const std::set<std::string>& names, Point point) {
+  std::erase_if(point.options, [&](const auto& option) { return names.contains(option.first); });
+  return options_text(without_dataset_hash(without_duel(point)));
+}
+
+std::vector<Column> columns(const std::vector<PointSummary>& points) {
   const auto of_point = [](auto read) { return [read](const PointSummary& p) { return std::string(read(p.point)); }; };
   return {{"model", false, true, of_point([](const Point& p) { return p.model; })},
           {"weights", false, false, of_point([](const Point& p) { return p.weights; })},
@@ -71,7 +90,7 @@ std::vector<Column> columns() {
           {"batch", true, true, of_point([](const Point& p) { return std::to_string(p.batch); })},
           {"threads", true, false, of_point([](const Point& p) { return std::to_string(p.threads); })},
           {"scenario", false, false, of_point([](const Point& p) { return p.scenario; })},
-          {"options", false, false, of_point([](const Point& p) { return options_text(without_dataset_hash(without_duel(p))); })},
+          {"options", false, false, of_point([common = common_options(points)](const Point& p) { return options_without(common, p); })},
           {"items/s", true, true, [](const PointSummary& p) { return number(p, "throughput"); }},
           {"95 % CI", true, true, interval},
           {"p50 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p50_ms"); }},
@@ -82,8 +101,8 @@ std::vector<Column> columns() {
 }
 
 // The percentiles stand together, in their order behind p50.
-std::vector<Column> columns_with(const std::vector<double>& percentiles) {
-  std::vector<Column> all = columns();
+std::vector<Column> columns_with(const std::vector<double>& percentiles, const std::vector<PointSummary>& points) {
+  std::vector<Column> all = columns(points);
   for (const double percent : percentiles) {
     const std::string title = fmt::format("p{:g} ms", percent), id = latency_percentile_column(percent);
     const auto same = [&](const Column& column) { return column.title == title; };
@@ -164,7 +183,7 @@ std::vector<std::string> failure_lines(const std::vector<Failure>& failures, boo
 
 std::string summary_table(const std::vector<PointSummary>& points, size_t width, const std::vector<double>& percentiles) {
   std::vector<TextColumn> shown;
-  for (const Column& column : columns_with(percentiles)) {
+  for (const Column& column : columns_with(percentiles, points)) {
     std::vector<std::string> cells;
     for (const PointSummary& point : points) cells.push_back(column.text(point));
     const bool differs = std::any_of(cells.begin(), cells.end(), [&](const std::string& cell) { return cell != cells.front(); });

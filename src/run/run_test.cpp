@@ -67,6 +67,19 @@ TEST(RunSummary, table_shows_values_and_outcomes_and_only_columns_that_differ) {
   EXPECT_EQ(summary_json(summarize_points(records))[1]["metrics"]["throughput"]["value"], 480.25);
 }
 
+TEST(RunSummary, options_of_all_points_are_left_out_and_a_cell_has_no_reason) {
+  std::vector<Record> records{ok_record(1, 250), ok_record(1, 480.25)};
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].point.options = {{"bound", "p99=15ms"}, {"rate", std::to_string(10 * (i + 1))}};
+    records[i].unchecked = true;
+    records[i].reason = "no reference could be made";
+  }
+  const std::string table = summary_table(summarize_points(records));
+  EXPECT_NE(table.find("  rate=10  "), std::string::npos) << table;
+  EXPECT_EQ(table.find("bound"), std::string::npos) << table;
+  EXPECT_NE(table.find("valid, unchecked\n"), std::string::npos) << "the reason stands below: " << table;
+}
+
 TEST(RunSummary, a_table_for_a_narrow_terminal_says_what_was_cut) {
   std::vector<Record> records{ok_record(1, 250), ok_record(2, 480.25)};
   for (Record& record : records) record.point.model = "a_network_with_a_very_long_name:width=0.125,classes=10,image=32";
@@ -214,6 +227,10 @@ TEST(Progress, result_text_says_what_matters) {
   record.reason = "wide";
   record.unchecked = true;
   EXPECT_EQ(result_text(record), "200.0 items/s (±1 %), p50 1.50 ms, unstable: wide, unchecked");
+  EXPECT_EQ(result_text(record, false), "200.0 items/s (±1 %), p50 1.50 ms, unstable, unchecked");
+  record.reason = "wide; unchecked: no reference";
+  EXPECT_EQ(result_text(record), "200.0 items/s (±1 %), p50 1.50 ms, unstable: wide; unchecked: no reference") << "once";
+  EXPECT_EQ(result_text(failed_record(Outcome::timed_out), false), "timed_out");
 }
 
 // The interval of a verdict is that of the time an item takes: 1 +- 0.8 of 5 ms are 111 to 1000 items a second.

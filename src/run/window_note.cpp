@@ -70,9 +70,8 @@ std::string window_note(const Job& job) {
   if (!bound) return {};
   const int64_t fewest = fewest_that_tell(*bound, BoundRule::shown);
   if (queries_in(asked, rate) >= static_cast<double>(fewest)) return {};
-  const std::string few =
-      fmt::format("{} queries a second bring some {:.0f} in {}, and the bound {} takes {} at least", short_text(rate, 4),
-                  std::floor(queries_in(asked, rate)), format_duration(asked), bound->text, fewest);
+  const std::string few = fmt::format("{} queries a second give about {:.0f} in {}, but the SLO {} needs at least {}", short_text(rate, 4),
+                                      std::floor(queries_in(asked, rate)), format_duration(asked), bound->text, fewest);
   if (queries_in(window, rate) >= static_cast<double>(fewest))
     return fmt::format("{}: the window is {} long", few, format_duration(window));
   return fmt::format("{}: it will be inconclusive after the budget of {}; raise the rate, or give --budget {:.0f}s", few,

@@ -20,12 +20,12 @@ constexpr Nanoseconds second = 1'000'000'000;
 
 TEST(WindowNote, SaysThatAWindowGrows) {
   EXPECT_EQ(window_note(job_of("20", second)),
-            "20 queries a second bring some 20 in 1 s, and the bound p99=15ms takes 459 at least: the window is 30 s long");
+            "20 queries a second give about 20 in 1 s, but the SLO p99=15ms needs at least 459: the window is 30 s long");
   EXPECT_EQ(window_note(job_of("500", second)), "");
   Job unasked = job_of("30", second);
   unasked.stopping = {};
   EXPECT_THAT(window_note(unasked),
-              testing::HasSubstr("some 300 in 10 s, and the bound p99=15ms takes 459 at least: the window is 22.9 s long"));
+              testing::HasSubstr("about 300 in 10 s, but the SLO p99=15ms needs at least 459: the window is 22.9 s long"));
 }
 
 TEST(WindowNote, AScheduleIsNoLongerThanItsBudget) {
@@ -43,7 +43,7 @@ TEST(WindowNote, AScheduleIsNoLongerThanItsBudget) {
 
 TEST(WindowNote, SaysThatTheBudgetIsTooShort) {
   EXPECT_EQ(window_note(job_of("1", second)),
-            "1 queries a second bring some 1 in 1 s, and the bound p99=15ms takes 459 at least: it will be inconclusive after the budget "
+            "1 queries a second give about 1 in 1 s, but the SLO p99=15ms needs at least 459: it will be inconclusive after the budget "
             "of 30 s; "
             "raise the rate, or give --budget 689s");
 }

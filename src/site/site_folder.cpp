@@ -71,7 +71,7 @@ void require_site_folder(const std::string& path) {
   if (error) throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", path, error.message()));
   if (!is_empty && !fs::is_regular_file(fs::path(path) / marker))
     throw Error(ErrorKind::usage,
-                fmt::format("invalid value '{}' for --output: the folder is not empty and no site of deepgap; name a new one", path));
+                fmt::format("invalid value '{}' for --output: the folder is neither empty nor a site of deepgap; name a new one", path));
 }
 
 void write_site(const std::string& path, const Results& results, const SiteOptions& options) {

@@ -111,9 +111,9 @@ int64_t queries_needed(const LatencyBound& bound, int64_t queries, int64_t misse
 
 std::string untold_words(const LatencyBound& bound, int64_t queries, int64_t missed) {
   const int64_t more = queries_needed(bound, queries, missed);
-  const std::string seen = fmt::format("{} of {} queries missed the bound {}", missed, queries, bound.text);
+  const std::string seen = fmt::format("{} of {} queries missed the SLO {}", missed, queries, bound.text);
   if (more == 0) return fmt::format("{}: exactly as many as it allows, so the result is inconclusive", seen);
-  return fmt::format("{}: too few to tell whether it is held; some {} more may tell", seen, more);
+  return fmt::format("{}: too few to decide; about {} more may be enough", seen, more);
 }
 
 // A hair is taken off, so that 100 / (100 - 99.9) is 1000 and not 1001.

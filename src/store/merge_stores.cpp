@@ -100,7 +100,7 @@ class Results {
   template <typename T>
   static const T& look_up(const std::unordered_map<int64_t, T>& rows, int64_t row) {
     const auto found = rows.find(row);
-    if (found == rows.end()) throw Error(ErrorKind::input, "damaged Store: a row that a record names is missing");
+    if (found == rows.end()) throw Error(ErrorKind::input, "damaged store: a row that a record names is missing");
     return found->second;
   }
   const Identity& where(int64_t point, int64_t environment) {

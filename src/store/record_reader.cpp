@@ -69,7 +69,7 @@ constexpr const char* select_no_remarks = "SELECT 0, '', '' WHERE 0";
 
 constexpr int64_t most_metric_names = 1'000'000;
 
-[[noreturn]] void damaged(std::string_view what) { throw Error(ErrorKind::input, fmt::format("damaged Store: {}", what)); }
+[[noreturn]] void damaged(std::string_view what) { throw Error(ErrorKind::input, fmt::format("damaged store: {}", what)); }
 
 nlohmann::json parse(std::string_view text, std::string_view what) {
   auto json = parse_json(text);

@@ -85,7 +85,7 @@ void judge_state(const std::string& gpu, const Facts& facts, std::vector<Advice>
   const bool harmless = reasons == nullptr || *reasons == "none" || *reasons == "gpu_idle" || reasons->starts_with("not available");
   if (!harmless) {
     advice.push_back({Level::note, gpu + " clocks", "held back now by: " + *reasons,
-                      "nvidia-smi -q -d PERFORMANCE tells more; cool the machine, or undo settings"});
+                      "see nvidia-smi -q -d PERFORMANCE; cool the machine, or undo settings"});
   }
   const double* errors = known<double>(facts, "ecc_uncorrected");
   if (errors != nullptr && *errors > 0) {

@@ -3,6 +3,9 @@
 #include "base/words.h"
 
 #include <exception>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -12,29 +15,31 @@ constexpr size_t most_tried = 64;  // options, each with a look at all others; o
 struct Field {
   const char* name;
   void (*reset)(Point&);
+  std::string (*value)(const Point&) = [](const Point&) { return std::string(); };
 };
 constexpr Field fields[] = {
     {"processes", [](Point& point) { point.placement.processes = 1; }},
-    {"weights", [](Point& point) { point.weights = Point{}.weights; }},
-    {"dataset", [](Point& point) { point.dataset = Point{}.dataset; }},
+    {"weights", [](Point& point) { point.weights = Point{}.weights; }, [](const Point& point) { return point.weights; }},
+    {"dataset", [](Point& point) { point.dataset = Point{}.dataset; }, [](const Point& point) { return point.dataset; }},
     {"precision", [](Point& point) { point.precision = Point{}.precision; }},
     {"batch", [](Point& point) { point.batch = Point{}.batch; }},
-    {"scenario", [](Point& point) { point.scenario = Point{}.scenario; }},
-    {"model", [](Point& point) { point.model.clear(); }},
+    {"scenario", [](Point& point) { point.scenario = Point{}.scenario; }, [](const Point& point) { return point.scenario; }},
+    {"model", [](Point& point) { point.model.clear(); }, [](const Point& point) { return point.model; }},
     {"device", [](Point& point) { point.placement.devices = Placement{}.devices; }},
-    {"backend", [](Point& point) { point.backend = Point{}.backend; }},
+    {"backend", [](Point& point) { point.backend = Point{}.backend; }, [](const Point& point) { return point.backend; }},
 };
 
 }  // namespace
 
 std::string blamed_axis(const Point& point, const std::string& mistake, const std::function<void(const Point&)>& inspect) {
-  std::string other_mistake;  // the first axis without which there is a mistake, but another one: the Point needs its value
+  // The axes without which there is a mistake, but another one, and their values: the Point needs them.
+  std::vector<std::pair<std::string, std::string>> needed;
   // The axis is to blame if there is no mistake at all without it.
-  const auto mends = [&](const std::string& axis, const Point& without) {
+  const auto mends = [&](const std::string& axis, const std::string& value, const Point& without) {
     try {
       inspect(without);
     } catch (const std::exception& error) {
-      if (error.what() != mistake && other_mistake.empty()) other_mistake = axis;
+      if (error.what() != mistake) needed.emplace_back(axis, value);
       return false;
     }
     return true;
@@ -44,14 +49,17 @@ std::string blamed_axis(const Point& point, const std::string& mistake, const st
     if (are_many && !has_word(mistake, name.substr(name.rfind('.') + 1))) continue;
     Point without = point;
     without.options.erase(name);
-    if (mends(name, without)) return name;
+    if (mends(name, value, without)) return name;
   }
   for (const Field& field : fields) {
     Point without = point;
     field.reset(without);
-    if (without != point && mends(field.name, without)) return field.name;
+    if (without != point && mends(field.name, field.value(point), without)) return field.name;
   }
-  return other_mistake;
+  for (const auto& [axis, value] : needed) {
+    if (!value.empty() && mistake.find("'" + value + "'") != std::string::npos) return axis;  // the mistake quotes it
+  }
+  return needed.empty() ? std::string() : needed.front().first;
 }
 
 }  // namespace deepgap

@@ -45,6 +45,14 @@ TEST(BlamedAxis, AnotherMistakeIsAnotherAnswer) {
   EXPECT_EQ(blamed_axis(wrong_point(), "wrong", inspect), "model");
 }
 
+TEST(BlamedAxis, OfValuesThatAreAllNeededIsTheOneThatTheMistakeQuotes) {
+  const auto inspect = [](const Point& point) {
+    if (!point.options.contains("first")) throw Error(ErrorKind::usage, "first is missing");
+    throw Error(ErrorKind::usage, point.model == "net" ? "unknown model 'net'" : "no model");
+  };
+  EXPECT_EQ(blamed_axis(wrong_point(), "unknown model 'net'", inspect), "model");
+}
+
 TEST(BlamedAxis, OfManyOptionsThoseAreTriedThatTheMistakeNames) {
   Point point = wrong_point();
   for (int i = 0; i < 10'000; ++i) point.options.emplace("env.A" + std::to_string(i), "1");

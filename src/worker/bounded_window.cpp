@@ -32,7 +32,7 @@ class UntilDecided final : public Stopping {
   }
   std::string reason() const override {
     if (!grew_ || state() == State::more) return rule_->reason();
-    return fmt::format("{}; {} queries after {}, for the bound {}", rule_->reason(), count_, format_duration(end_ - begin_), bound_.text);
+    return fmt::format("{}; {} queries after {}, for the SLO {}", rule_->reason(), count_, format_duration(end_ - begin_), bound_.text);
   }
   Estimate throughput() const override { return rule_->throughput(); }
   WindowVerdict verdict() const override { return rule_->verdict(); }

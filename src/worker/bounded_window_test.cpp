@@ -58,7 +58,7 @@ TEST(BoundedWindow, GrowsUntilTheBoundIsDecided) {
   BoundedRun run;
   EXPECT_EQ(run.verdict(38), Verdict::valid);
   EXPECT_EQ(run.queries, 100);
-  EXPECT_THAT(run.reason, HasSubstr("100 queries after 4.94 s, for the bound p99=50ms"));
+  EXPECT_THAT(run.reason, HasSubstr("100 queries after 4.94 s, for the SLO p99=50ms"));
   EXPECT_EQ(run.verdict(2), Verdict::valid);
   EXPECT_EQ(run.queries, 193) << "there are enough in the window that was asked for";
   EXPECT_EQ(run.verdict(100), Verdict::invalid);

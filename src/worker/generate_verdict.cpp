@@ -116,7 +116,7 @@ Finding judge_bound(const LatencyBound& bound, const Streams& streams, BoundRule
   if (answer == BoundAnswer::unknown)
     return {Verdict::undecided, untold_words(bound, count, missed) + "; measure longer (--duration, --budget, --repeats)"};
   return {Verdict::invalid,
-          fmt::format("{} of {} requests missed the bound {}; lower the load, or make the server faster", missed, count, bound.text)};
+          fmt::format("{} of {} requests missed the SLO {}; lower the load, or make the server faster", missed, count, bound.text)};
 }
 
 void worsen(Record& record, const Finding& finding) {

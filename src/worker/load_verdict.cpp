@@ -13,8 +13,13 @@ namespace {
 
 double per_second(int64_t count, Nanoseconds length) { return static_cast<double>(count) * 1e9 / static_cast<double>(length); }
 
-// Prints enough digits to distinguish a broken bound from a held one.
-std::string ms_text(double ns) { return short_text(ns / 1e6, 5) + " ms"; }
+std::string ms_text(double ns) { return short_text(ns / 1e6, 4) + " ms"; }
+
+// Prints enough digits to distinguish a latency from the SLO that it misses.
+std::string beyond_text(double ns, const std::string& limit) {
+  const std::string text = ms_text(ns);
+  return text == limit ? short_text(ns / 1e6, 7) + " ms" : text;
+}
 
 // Never with an exponent.
 std::string rate_text(double per_s) { return short_text(per_s, 4); }
@@ -35,12 +40,13 @@ std::string overload_reason(const OfferedLoad& load) {
 
 std::string queue_reason(const OfferedLoad& load) {
   return fmt::format(
-      "at the end the oldest query had waited for {}, and {} queries do not tell whether the queue grows; measure longer (--duration), or "
+      "at the end the oldest query had waited for {}, and {} queries are too few to see whether the queue grows; measure longer "
+      "(--duration), or "
       "lower the rate",
       format_duration(load.oldest_wait), load.offered);
 }
 
-// Returns a note if the harness, held back by the machine, broke the bound.
+// Returns a note if the harness, held back by the machine, missed the SLO.
 std::string lateness_note(const OfferedLoad& load, const LatencyBound& bound) {
   constexpr double disturbing_share = 0.05;
   const double late = load.lateness.percentile(bound.percent);
@@ -52,25 +58,24 @@ LoadVerdict broken(const OfferedLoad& load, const LatencyBound& bound, const Lat
   const std::string limit = ms_text(static_cast<double>(bound.limit));
   if (latencies.shortest > static_cast<double>(bound.limit)) {
     // The fastest may have waited behind a queue from before the window, so it does not show that no load would do.
-    return {Verdict::invalid,
-            fmt::format("the bound {} is not held: even the fastest query took {}; raise the bound, make the engine faster "
-                        "(batch, threads, precision), or lower the load where queries waited for those before",
-                        bound.text, ms_text(latencies.shortest))};
+    return {Verdict::invalid, fmt::format("the SLO {} is missed: even the fastest query took {}; raise the SLO, make the engine faster "
+                                          "(batch, threads, precision), or lower the load where queries waited for those before",
+                                          bound.text, ms_text(latencies.shortest))};
   }
   constexpr const char* change = "lower the load, or use more streams";
   if (latencies.count < fewest_queries(bound) || !std::isfinite(latencies.at_bound)) {
     return {Verdict::invalid,
-            fmt::format("{} of {} queries took longer than {}{}, more than the bound {} allows of {}; {}", latencies.missed,
-                        latencies.count, limit, latencies.shed > 0 ? fmt::format(" or were shed ({})", latencies.shed) : "", bound.text,
+            fmt::format("{} of {} queries took longer than {}{}, more than the SLO {} allows of {}; {}", latencies.missed, latencies.count,
+                        limit, latencies.shed > 0 ? fmt::format(" or were shed ({})", latencies.shed) : "", bound.text,
                         std::max(latencies.count, fewest_queries(bound)), change)};
   }
-  return {Verdict::invalid, fmt::format("{} latency is {}, above the bound of {}{}; {}", percentile_name(bound),
-                                        ms_text(latencies.at_bound), limit, lateness_note(load, bound), change)};
+  return {Verdict::invalid, fmt::format("{} latency is {}, above the SLO of {}{}; {}", percentile_name(bound),
+                                        beyond_text(latencies.at_bound, limit), limit, lateness_note(load, bound), change)};
 }
 
 LoadVerdict judge_by_rank(const OfferedLoad& load, const LatencyBound& bound, const LatencySummary& latencies) {
   if (!is_decided(bound, latencies.count, latencies.missed)) {
-    return {Verdict::undecided, fmt::format("{} queries are too few to tell whether the bound {} is held: it takes {}; measure longer "
+    return {Verdict::undecided, fmt::format("{} queries are too few to decide the SLO {}: it needs {}; measure longer "
                                             "(--duration, --budget)",
                                             latencies.count, bound.text, fewest_queries(bound))};
   }

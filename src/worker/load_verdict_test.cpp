@@ -66,7 +66,7 @@ TEST(LoadVerdict, ALongQueueThatMayNotGrowIsUndecided) {
   OfferedLoad load = load_of(100, 0);
   load.oldest_wait = second;
   EXPECT_EQ(judge_load(load, {}, {}).verdict, Verdict::undecided);
-  EXPECT_THAT(reason_of(load, {}, {}), HasSubstr("had waited for 1 s, and 100 queries do not tell whether the queue grows"));
+  EXPECT_THAT(reason_of(load, {}, {}), HasSubstr("had waited for 1 s, and 100 queries are too few to see whether the queue grows"));
   EXPECT_EQ(judge_load(load, parse_latency_bound("p50=15ms"), {100, 2e6, 3e6, 0}).verdict, Verdict::valid) << "all latencies are known";
   load.oldest_wait = second / 3;
   EXPECT_EQ(judge_load(load, {}, {}).verdict, Verdict::valid);
@@ -76,11 +76,10 @@ TEST(LoadVerdict, ABoundIsHeldOrBrokenInWords) {
   const auto bound = parse_latency_bound("p99=15ms");
   const auto verdict = [&](const LatencySummary& latencies) { return reason_of(load_of(1000, 0), bound, latencies); };
   EXPECT_EQ(verdict({1000, 2e6, 15e6, 1}), "") << "at the bound is within it";
-  EXPECT_THAT(verdict({1000, 2e6, 21.3e6, 40}), HasSubstr("p99 latency is 21.3 ms, above the bound of 15 ms; lower the load"));
-  EXPECT_THAT(verdict({1000, 16e6, 21e6, 1000}), HasSubstr("is not held: even the fastest query took 16 ms"));
-  EXPECT_EQ(verdict({99, 2e6, 3e6, 0}).substr(0, 96),
-            "0 of 99 queries missed the bound p99=15ms: too few to tell whether it is held; some 360 more may");
-  EXPECT_THAT(verdict({1000, 2e6, 15e6, 10}), HasSubstr("10 of 1000 queries missed the bound p99=15ms: exactly as many as it allows"));
+  EXPECT_THAT(verdict({1000, 2e6, 21.3e6, 40}), HasSubstr("p99 latency is 21.3 ms, above the SLO of 15 ms; lower the load"));
+  EXPECT_THAT(verdict({1000, 16e6, 21e6, 1000}), HasSubstr("is missed: even the fastest query took 16 ms"));
+  EXPECT_EQ(verdict({99, 2e6, 3e6, 0}).substr(0, 78), "0 of 99 queries missed the SLO p99=15ms: too few to decide; about 360 more may");
+  EXPECT_THAT(verdict({1000, 2e6, 15e6, 10}), HasSubstr("10 of 1000 queries missed the SLO p99=15ms: exactly as many as it allows"));
   OfferedLoad late = load_of(1000, 0);
   for (int i = 0; i < 100; ++i) late.lateness.add(i < 90 ? 1000 : 6'000'000);
   EXPECT_THAT(reason_of(late, bound, {1000, 2e6, 21e6, 40}), HasSubstr("issued late, by 6 ms"));
@@ -119,7 +118,7 @@ TEST(LoadVerdict, OfASearchTheWindowsOwnPercentileIsHeldAgainstTheLimit) {
   EXPECT_EQ(verdict({1000, 2e6, 16e6, 11}), Verdict::invalid);
   EXPECT_EQ(verdict({40, 2e6, 16e6, 2}), Verdict::invalid);
   const auto reason = [&](const LatencySummary& latencies) { return reason_of({}, bound, latencies, BoundRule::nearest_rank); };
-  EXPECT_THAT(reason({99, 2e6, 3e6, 0}), HasSubstr("99 queries are too few to tell whether the bound p99=15ms is held: it takes 100"));
+  EXPECT_THAT(reason({99, 2e6, 3e6, 0}), HasSubstr("99 queries are too few to decide the SLO p99=15ms: it needs 100"));
   EXPECT_THAT(reason({40, 2e6, 16e6, 2}), HasSubstr("2 of 40 queries took longer than 15 ms"));
   EXPECT_THAT(reason({2, 16e6, 17e6, 2}), HasSubstr("even the fastest query took 16 ms"));
 }

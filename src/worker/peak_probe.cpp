@@ -26,7 +26,7 @@ class UntilHopeless final : public Stopping {
   State state() const override { return hopeless_ ? State::enough : rule_->state(); }
   std::string reason() const override {
     if (!hopeless_ || rule_->state() != State::more) return rule_->reason();
-    return fmt::format("{} of {} queries after {} had missed the bound {}: it could not be held any more", missed_, count_,
+    return fmt::format("{} of {} queries after {} had missed the SLO {}: it could not be met any more", missed_, count_,
                        format_duration(end_ - begin_), bound_.text);
   }
   Estimate throughput() const override { return rule_->throughput(); }

@@ -34,7 +34,7 @@ int played(Stopping& stopping, Nanoseconds latency, int from, int to) {
 TEST(UntilHopeless, EndsWhenThePercentileIsOutOfReach) {
   const auto hopeless = ten_seconds(100);
   EXPECT_EQ(played(*hopeless, 20 * ms, 0, 1100), 200) << "as soon as the verdict has queries enough";
-  EXPECT_THAT(hopeless->reason(), ::testing::HasSubstr("200 of 200 queries after 2.01 s had missed the bound p99=15ms"));
+  EXPECT_THAT(hopeless->reason(), ::testing::HasSubstr("200 of 200 queries after 2.01 s had missed the SLO p99=15ms"));
   EXPECT_LT(played(*ten_seconds(100), 20 * ms, 500, 520), 520);
 }
 

@@ -236,8 +236,8 @@ class OptionSorter {
     for (const auto& [name, value] : sorted_.backend) check_option(point_.backend, option_called(backend_, name), value);
     sorted_.train.seed = sorted_.seed;
     if (!sorted_.token_bounds.empty() && !generates(point_))
-      throw Error(ErrorKind::usage, fmt::format("the bound {} applies to generation: add --task generate, or leave it out",
-                                                sorted_.token_bounds.front().text));
+      throw Error(ErrorKind::usage,
+                  fmt::format("the SLO {} applies to generation: add --task generate, or leave it out", sorted_.token_bounds.front().text));
     sorted_.end_to_end = end_to_end_options(point_.options);
     sorted_.quantize = quantize_settings(quantize_, std::string(quantize_prefix));
     return std::move(sorted_);

@@ -136,7 +136,7 @@ LayerProfile profile_layers(const ProfileRequest& request) {
   }
   BatchRunner& instrumented = second ? *second : plain;
   instrumented.run();
-  if (instrumented.layers().empty()) throw Error(ErrorKind::refused, fmt::format("{} tells no times of its layers", backend.name()));
+  if (instrumented.layers().empty()) throw Error(ErrorKind::refused, fmt::format("{} reports no times of its layers", backend.name()));
   const Rounds rounds = measure(plain, instrumented, request.rounds);
   LayerProfile profile{
       .engine = fmt::format("{} {}", backend.name(), backend.version()), .batch = batch, .rounds = static_cast<int>(rounds.size())};

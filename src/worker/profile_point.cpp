@@ -28,7 +28,7 @@ PointOptions options_of(const Point& point) {
 std::string why_not_profiled(const Point& point) {
   if (trains(point) && point.placement.devices.front().kind != "cuda") return "a training has no layers that are timed one by one";
   if (trains(point) && point.placement.processes > 1) return "it trained in several processes";
-  if (is_remote(point.placement)) return "its model is on a server, which tells no times of layers";
+  if (is_remote(point.placement)) return "its model is on a server, which reports no times of layers";
   if (tenant_place(point)) return "it ran beside others";
   if (contender_place(point)) return "it took turns with others";
   if (is_mlperf(point)) return "MLPerf runs are timed alone";

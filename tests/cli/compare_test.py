@@ -135,7 +135,7 @@ class CompareTest(StoreCase):
 
     def test_what_is_wrong_is_one_line(self):
         store = self.measure("a", "1ms")
-        for words, said in (([store], "--a and --b"), ([store, store, "--metric", "speed"], "'speed' is not a metric"),
+        for words, said in (([store], "--a and --b"), ([store, store, "--metric", "speed"], "invalid value 'speed' for --metric"),
                             ([store, store, "--a", "batch"], "not KEY=VALUE"), ([store, store, "--a", "batch=7"], "unknown batch '7'"),
                             ([store, store, "--margin", "2"], "invalid value '2' for --margin"), ([store, store, "--format", "xml"], "xml"),
                             ([store, store, "--output", "p.txt"], "expected a page, such as NAME.html"), ([store, store, "--output", "/nowhere/p.html"], "folder /nowhere does not exist"),

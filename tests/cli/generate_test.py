@@ -66,7 +66,7 @@ class GenerateTest(StoreCase):
         for bound in ("ttft.p99=1500ms,tpot.p99=50ms", "p99=1700ms"):
             done = self.run_deepgap("--scenario", "server", "--find-peak", "--bound", bound, "--duration", "500s")
             self.assertEqual(done.returncode, 0, done.stderr)
-            found.append(float(re.search(r"peak: ([0-9.]+) queries a second hold " + re.escape(bound), done.stdout + done.stderr).group(1)))
+            found.append(float(re.search(r"peak: ([0-9.]+) queries a second meet " + re.escape(bound), done.stdout + done.stderr).group(1)))
             best = max((row for row in self.rows() if row["verdict"] == "valid"), key=lambda row: row["throughput"])
             if "ttft" in bound:
                 self.assertGreaterEqual(best["goodput_share"], 0.98)

@@ -81,7 +81,7 @@ class LoadTest(StoreCase):
         self.assertLessEqual(peak["low"], peak["just_held"])
         self.assertLess(peak["high"] / peak["low"], 1.11)
         self.assertAlmostEqual(peak["just_held"], 293.5, delta=20)
-        self.assertIn("by which it is just held at", peak["text"])
+        self.assertIn("by which it is just met at", peak["text"])
         self.assertIn("refine", {re.search("peak=(\\w+)", row["options"])[1] for row in self.rows()})
 
     def test_find_peak_of_samples_a_query_whatever_the_window(self):
@@ -130,7 +130,7 @@ class LoadTest(StoreCase):
         result = self.run_deepgap("--scenario", "concurrency", "--axis", "null.latency=5ms", "--bound", "p90=2ms", "--duration", "300ms",
                                   "--find-peak")
         self.assertEqual(result.returncode, 1)
-        self.assertRegex(result.stdout, "no peak: p90=2ms is not held even at the lowest load, 1 clients: .*even the fastest query took")
+        self.assertRegex(result.stdout, "no peak: p90=2ms is not met even at the lowest load, 1 clients: .*even the fastest query took")
 
     def test_the_same_seed_offers_the_same_load_and_each_repeat_another(self):
         flags = ["--scenario", "server", "--rate", "500", "--duration", "400ms", "--axis", "null.latency=10us", "--repeats", "2"]
@@ -148,11 +148,11 @@ class LoadTest(StoreCase):
         self.store += ".below"
         row = self.one(1, *flags, "--bound", "p99=200us")
         self.assertEqual(row["verdict"], "invalid")
-        self.assertIn("is not held: even the fastest query took 1", row["reason"])
+        self.assertIn("is missed: even the fastest query took 1", row["reason"])
         self.store += ".few"
         row = self.one(1, *flags, "--bound", "p99.9=500ms", "--budget", "1s")
         self.assertEqual(row["verdict"], "undecided")
-        self.assertRegex(row["reason"], r"^0 of 2\d\d queries missed the bound p99.9=500ms: too few to tell whether it is held; some 4\d\d\d more may tell; measure longer")
+        self.assertRegex(row["reason"], r"^0 of 2\d\d queries missed the SLO p99.9=500ms: too few to decide; about 4\d\d\d more may be enough; measure longer")
 
     def test_repeats_decide_a_bound_together(self):
         flags = ["--scenario", "constant", "--rate", "200", "--duration", "300ms", "--axis", "null.latency=1ms",
@@ -213,7 +213,7 @@ class AnyPaceTest(StoreCase):
         flags = ["--scenario", "constant", "--rate", "100", "--duration", "200ms", "--bound", "p50=500ms", "--axis", "null.latency=1ms"]
         self.assertEqual(self.run_deepgap(*flags, "--dry-run").stderr, "", "7 queries are enough for p50")
         plan = self.run_deepgap(*flags[:6], "--bound", "p90=500ms", "--dry-run")
-        few = "100 queries a second bring some 20 in 200 ms, and the bound p90=500ms takes 44 at least: the window is 660 ms long"
+        few = "100 queries a second give about 20 in 200 ms, but the SLO p90=500ms needs at least 44: the window is 660 ms long"
         self.assertIn(few, plan.stderr)
         row = self.one(0, *flags[:6], "--bound", "p90=5s", *flags[8:])
         self.assertEqual((row["verdict"], row["timings"]), ("valid", 66))
@@ -238,12 +238,12 @@ period = "50ms"
             f.write(grid)
         wrong = subprocess.run([PROGRAM, "run", study, "--cache", self.dir, "--store", self.store, *TINY[2:]], capture_output=True, text=True)
         self.assertEqual(wrong.returncode, 2)
-        self.assertRegex(wrong.stderr, r"search.toml:1: --find-peak needs --bound")
+        self.assertRegex(wrong.stderr, r"search.toml:1: --find-peak needs --slo")
 
     def test_find_peak_refuses_what_it_cannot_search(self):
         server = ["--scenario", "server", "--find-peak"]
         bound = ["--bound", "p99=15ms"]
-        for flags, says in ((server, "needs --bound"),
+        for flags, says in ((server, "needs --slo"),
                             ([*server, *bound, "--rate", "10,20"], "chooses rate itself"),
                             (["--find-peak", *bound], "needs --scenario"),
                             (["--find-peak", *bound, "--scenario", "offline"], "has no load to vary in scenario offline"),

@@ -127,7 +127,7 @@ class OpenaiTest(StoreCase):
         self.server.script, self.server.asked = lambda number, request: nothing if number > 2 and number % 2 else None, 0
         row = self.served(1, "--bound", "ttft.p90=40s")
         self.assertEqual(row["verdict"], "invalid")
-        self.assertIn("10 of 20 requests missed the bound ttft.p90=40s", row["reason"])
+        self.assertIn("10 of 20 requests missed the SLO ttft.p90=40s", row["reason"])
         self.assertEqual(row["goodput_share"], 0.5)
 
     def test_a_run_that_waits_for_an_answer_ends_when_asked(self):

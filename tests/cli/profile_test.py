@@ -139,7 +139,7 @@ class Profile(unittest.TestCase):
         self.assertIsInstance(self.result["findings"], list)
 
     def test_an_engine_without_layer_times_is_refused(self):
-        self.assertIn("null tells no times of its layers", self.refused(1, MODEL, "--backend", "null"))
+        self.assertIn("null reports no times of its layers", self.refused(1, MODEL, "--backend", "null"))
 
     def test_wrong_input_is_one_line(self):
         self.assertIn("'native'", self.refused(2, MODEL, "--backend", "natve"))
@@ -234,7 +234,7 @@ class Kept(unittest.TestCase):
         store = f"{self.folder.name}/null.db"
         run = deepgap("run", MODEL, "--backend", "null", "-n", "5", "--cache", CACHE, "--store", store, "--profile")
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn("null tells no times of its layers", run.stderr)
+        self.assertIn("null reports no times of its layers", run.stderr)
         self.assertIn("0 profiles", run.stdout)
         export = deepgap("export", store, "--profile")
         self.assertIn("has no profiles", export.stderr)

@@ -113,7 +113,7 @@ class RunTest(RunCase):
         open(os.path.join(blocked, "references"), "w").close()
         result = self.run_deepgap("--cache", blocked, backend="native")
         self.assert_exit(result, 0)
-        self.assertIn("unchecked (no reference: ", result.stdout)
+        self.assertIn("unchecked: no reference: ", result.stdout)
         self.assertIn("references", records(self.store)[-1][4])
 
     def test_check_off_says_unchecked(self):

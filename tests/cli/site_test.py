@@ -87,7 +87,7 @@ class SiteTest(BrowserCase):
         full = os.path.join(self.dir, "full")
         os.mkdir(full)
         pathlib.Path(full, "mine.txt").write_text("mine")
-        self.refused(self.publish(output=full), "not empty")
+        self.refused(self.publish(output=full), "neither empty nor a site")
         self.assertEqual(os.listdir(full), ["mine.txt"])
         empty = os.path.join(self.dir, "empty.db")
         shutil.copyfile(self.store, empty)

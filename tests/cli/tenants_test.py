@@ -126,7 +126,7 @@ class AnyPaceTest(TenantsCase):
 
     def test_bad_input_is_one_line(self):
         for flags, words in (([], "needs another one beside it"), (["--tenant", "model=resnet5"], "unknown model 'resnet5', did you mean 'resnet50'"),
-                             (["--tenant", "resnet50"], "is not name=value"), (["--tenant", "batch=1,batch=2"], "batch is given twice"),
+                             (["--tenant", "resnet50"], "expected NAME=VALUE"), (["--tenant", "batch=1,batch=2"], "batch is given twice"),
                              (["--tenant", "batch=x"], "a whole number"), (["--tenant", "batc=3"], "unknown option of null 'batc'"),
                              (["--tenant", "batch=2", "--processes", "2"], "each tenant is one process"),
                              (["--tenant", "batch=2", "--find-peak", "--bound", "p99=5ms", "--scenario", "server"], "one model at a time"),

@@ -59,7 +59,7 @@ class TerminalTest(StoreCase):
         first, on = shown.index("provisional"), shown.index("measuring until")
         self.assertEqual(re.findall(r"(?m)^resnet18\S* +null +(\d) .* no target$", shown[first:on]), ["1", "2"])
         self.assertNotIn("items/s (", shown[:on], "no Record yet")
-        self.assertEqual(len(re.findall(r"(?m)^.*\[[12]/2\] resnet18.* items/s \((?:±|\+/-)", shown[on:])), 2)
+        self.assertEqual(len(re.findall(r"\[[12]/2\] resnet18[^\[]*?\sitems/s\s+\((?:±|\+/-)", shown[on:])), 2)
         self.assertIn(" left] first look: ", shown)
         self.assertEqual(len(self.rows()), 2, "the first look is in no Store")
 
@@ -86,7 +86,7 @@ class TerminalTest(StoreCase):
                        '[grid.options]\nclock = "virtual"\nlatency = "5ms"\ndistribution = "normal"\n')
         code, shown = self.shown_of([PROGRAM, "run", study, "--cache", self.dir, "--store", self.store])
         self.assertEqual(code, 0, shown)
-        self.assertRegex(shown, r"provisional, \d+ of 20 points, from windows of .* and unchecked")
+        self.assertRegex(shown, r"(?s)provisional, \d+ of 20\s+points, from windows of .*?\sand\s+unchecked")
         self.assertEqual(len(self.rows()), 20)
 
     def test_a_dry_run_tells_the_time_within_a_factor_of_two(self):
@@ -139,6 +139,17 @@ class TerminalTest(StoreCase):
                 self.assertLessEqual(len(line), 80, shown)
             self.assertIn("--json has all", shown)
         self.assertIn(" not enough data", shown, "the verdict of compare is never cut away")
+
+    def test_lines_of_text_fit_too(self):
+        code, shown = self.at_terminal("--warmup", "0", "--iterations", "3", "--axis", "fail_at=1", "--batch", "1,2")
+        self.assertEqual(code, 1, shown)
+        for line in shown.split("\n"):
+            if self.store not in line:  # one word
+                self.assertLessEqual(len(line.rpartition("\x1b[K")[2]), 80, shown)  # behind the last live line
+        self.assertEqual(re.sub(r"\s+", " ", shown).count("failed as scripted"), 2, "each reason once, below the table: " + shown)
+        for flag in ("-h", "--help"):
+            code, shown = self.shown_of([PROGRAM, "run", flag])
+            self.assertLessEqual(max(map(len, shown.splitlines())), 80, shown)
 
     def test_a_search_shows_its_phase_and_the_time_left(self):
         code, shown = self.at_terminal("--axis", "latency=100us", "-s", "server", "--bound", "p99=200ms", "--find-peak", "--peak-from", "400",

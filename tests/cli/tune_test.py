@@ -104,7 +104,7 @@ class AnyPaceTest(TuneCase):
         self.assertEqual(plan.stdout, "threads 1, streams 1: tried\nthreads 2, streams 1: tried\nthreads 2, streams 2: tried\n"
                                       "3 configurations, 3 of them tried, in at most 10min\n")
         for flags, says in (([], "give --model"),
-                            ([*NULL, "--max-batch", "4"], "give --bound, or tune --batch"),
+                            ([*NULL, "--max-batch", "4"], "give --slo, or tune --batch"),
                             ([*NULL, "--bound", "p99=5"], "invalid value 'p99=5' for "),
                             ([*NULL, "--bound", "p99=5ms", "--batch", "1,2"], "give one --batch"),
                             ([*NULL, "--model", "resnet18,resnet50"], "give one --model"),

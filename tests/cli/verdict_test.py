@@ -54,7 +54,7 @@ class VerdictTest(StoreCase):
     def test_a_run_ends_with_what_its_repeats_say_together(self):
         done = self.run_deepgap("--bound", "p99=20ms", "-n", "100", "--repeats", "3")
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("(3 records): inconclusive: over 3 repeats 0 of 300 queries missed the bound", done.stdout)
+        self.assertIn("(3 records): inconclusive: over 3 repeats 0 of 300 queries missed the SLO", done.stdout)
         self.assertNotIn("of 100 queries", done.stdout)
 
     def points(self):

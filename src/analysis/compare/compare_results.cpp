@@ -1,6 +1,7 @@
 #include "analysis/compare/compare_results.h"
 
 #include "analysis/metric.h"
+#include "base/messages.h"
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/momentary.h"
@@ -148,7 +149,7 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
   const Metric* metric = find_metric(settings.metric);
   if (metric == nullptr || metric->better == Better::neither)
     throw Error(ErrorKind::usage,
-                fmt::format("'{}' is not a metric with a better direction, such as throughput or latency_p99_ms", settings.metric));
+                invalid_value(settings.metric, "--metric", "a metric that is better high or low, such as throughput or latency_p99_ms"));
   ResultsComparison found;
   found.environment = differing_facts(a, b);
   auto others = by_key(b, settings.differing);

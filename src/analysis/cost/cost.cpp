@@ -71,7 +71,7 @@ std::optional<Estimate> cost_per_million(const Estimate& hourly, const std::map<
 }
 
 std::string nameless(const Point& point) {
-  return fmt::format("no price for {} of {}: its Records do not tell which device it was", point.backend, point.model);
+  return fmt::format("no price for {} of {}: its records do not name the device", point.backend, point.model);
 }
 
 // Returns the kWh that were taken from the grid for 1000 items.
@@ -105,9 +105,9 @@ Metric from_prices(const char* id, const char* unit, const char* describe) {
 
 const std::vector<Metric>& cost_metrics() {
   static const std::vector<Metric> specs{
-      from_prices(
-          "cost_per_hour", "currency/h",
-          "price of the Point's devices by the hour, from --prices; bought ones: price over years and utilisation, with electricity"),
+      from_prices("cost_per_hour", "currency/h",
+                  "price of the point's devices by the hour, from --prices; for bought ones the price over years and utilization, with "
+                  "electricity"),
       {.id = "cost_per_1000_items",
        .unit = "currency",
        .better = Better::lower,

@@ -1,5 +1,6 @@
 #include "analysis/decide/front_order.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -25,7 +26,7 @@ GoalMetric goal_of(const std::string& name) {
 std::pair<GoalMetric, GoalMetric> parse_pair(const std::string& text) {
   const std::vector<std::string> names = split(text, ',');
   if (names.size() != 2 || trim(names[0]) == trim(names[1]))
-    throw Error(ErrorKind::usage, fmt::format("--pareto {} is not two metrics: --pareto latency_p99_ms,throughput", text));
+    throw Error(ErrorKind::usage, invalid_value(text, "--pareto", "two metrics, such as latency_p99_ms,throughput"));
   return {goal_of(std::string(trim(names[0]))), goal_of(std::string(trim(names[1])))};
 }
 

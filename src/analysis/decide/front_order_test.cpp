@@ -45,8 +45,8 @@ TEST(FrontOrder, ALimitIsHeldByTheWorseEnd) {
 }
 
 TEST(FrontOrder, WhatIsWrongIsTold) {
-  EXPECT_THAT(error_of({"throughput"}, ""), HasSubstr("is not two metrics"));
-  EXPECT_THAT(error_of({"throughput,throughput"}, ""), HasSubstr("is not two metrics"));
+  EXPECT_THAT(error_of({"throughput"}, ""), HasSubstr("expected two metrics"));
+  EXPECT_THAT(error_of({"throughput,throughput"}, ""), HasSubstr("expected two metrics"));
   EXPECT_THAT(error_of({"troughput,latency_p99_ms"}, ""), HasSubstr("did you mean 'throughput'"));
   EXPECT_THAT(error_of({"throughput,latency_p99_ms"}, "accuracy_loss<1"), HasSubstr("expected metric<=number"));
   EXPECT_THAT(error_of({"throughput,latency_p99_ms"}, "accuracy_loss<=much"), HasSubstr("expected metric<=number"));

@@ -124,7 +124,7 @@ void add_unknowns(const Candidates& found, const Demand& demand, Recommendation&
     const PointSummary& point = *result.choice->point;
     result.unknown.push_back(
         {"its capacity as a server is an estimate: a queue in virtual time over its batches",
-         peak_command(point, fmt::format(" --scenario server --bound {} --find-peak --max-batch {} --peak-from {:.0f}",
+         peak_command(point, fmt::format(" --scenario server --slo {} --find-peak --max-batch {} --peak-from {:.0f}",
                                          demand.bounds.front().text, point.point.batch, result.choice->capacity / 2))});
   }
   std::map<std::pair<Lack, std::string>, std::pair<int64_t, const PointSummary*>> lacking;
@@ -139,11 +139,11 @@ void add_unknowns(const Candidates& found, const Demand& demand, Recommendation&
     const auto& [lack, of] = key;
     const std::string count = count_of(entry.first, "point", "points");
     if (lack == Lack::price) {
-      result.unknown.push_back({of.empty()
-                                    ? fmt::format("{} tell no device, so no price", count)
-                                    : fmt::format("no price for {}: {} left out; --prices FILE tells it by [[price]] with device = \"{}\"",
-                                                  of, count, short_device_name(of)),
-                                ""});
+      result.unknown.push_back(
+          {of.empty() ? fmt::format("{} name no device, so they have no price", count)
+                      : fmt::format("no price for {}: {} left out; add it to the --prices file by [[price]] with device = \"{}\"", of,
+                                    count, short_device_name(of)),
+           ""});
     } else if (lack == Lack::accuracy_unknown) {
       result.unknown.push_back({fmt::format("how accurate {} is: {} left out", of, count), accuracy_command(*entry.second)});
     } else if (lack == Lack::energy) {

@@ -162,7 +162,7 @@ TEST(Recommend, WithoutAServerPointAQueueEstimatesAndSaysHowToTell) {
   EXPECT_EQ(found.choice->devices, 1);
   EXPECT_LE(*found.choice->latency_s, 0.006);
   ASSERT_FALSE(found.unknown.empty());
-  EXPECT_THAT(found.unknown[0].command, HasSubstr("--scenario server --bound p99=6ms --find-peak"));
+  EXPECT_THAT(found.unknown[0].command, HasSubstr("--scenario server --slo p99=6ms --find-peak"));
 }
 
 TEST(Recommend, TheCommandThatTellsLeavesOutTheLoad) {

@@ -71,7 +71,7 @@ TEST(Findings, counter_and_sampled_power_are_compared_over_long_windows) {
   EXPECT_TRUE(said(2.5, 10).empty()) << "too short to say";
   EXPECT_EQ(said(2.02, 40).at(0).tone, Tone::note);
   EXPECT_EQ(said(1.9, 40).at(0).tone, Tone::warning);
-  EXPECT_THAT(said(1.9, 40).at(0).detail, HasSubstr(": sampled power tells 5 % less than the counter"));
+  EXPECT_THAT(said(1.9, 40).at(0).detail, HasSubstr(": sampled power shows 5 % less than the counter"));
 }
 
 TEST(Findings, a_gpu_shared_with_others_is_warned_of) {

@@ -82,7 +82,7 @@ class LatencyBounds final : public Finding {
       said.detail = any.point->reason;
     } else if (fails(decided.front())) {
       said.tone = Tone::warning;
-      said.headline += fmt::format("{} is not held", bound);
+      said.headline += fmt::format("{} is missed", bound);
       said.detail = decided.front().point->reason + (open.empty() ? "" : ".") + open;
     } else {
       said.tone = Tone::result;
@@ -95,12 +95,12 @@ class LatencyBounds final : public Finding {
   static void say_what_holds(const std::vector<Loaded>& decided, const std::string& bound, const std::string& open, Statement& said) {
     const auto failed = std::find_if(decided.begin(), decided.end(), fails);
     const Loaded& best = *std::prev(failed);
-    said.headline += fmt::format("holds {}", bound);
+    said.headline += fmt::format("meets {}", bound);
     if (best.rate > 0) said.headline += fmt::format(" at {} queries a second", format_significant(best.rate));
     if (const MetricSummary* p99 = best.point->find("latency_p99_ms"))
       said.detail = fmt::format("p99 latency {} ms there.", format_estimate(p99->estimate));
     if (failed != decided.end()) {
-      said.detail += fmt::format(" At {} it is not held: {}", format_significant(failed->rate), failed->point->reason);
+      said.detail += fmt::format(" At {} it is missed: {}", format_significant(failed->rate), failed->point->reason);
     } else {
       said.detail += open.empty() ? " It is the largest load measured." : open;
     }

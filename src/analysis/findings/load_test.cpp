@@ -42,7 +42,7 @@ TEST(Findings, a_latency_bound_of_which_cannot_be_told_is_not_broken) {
   add_point(collector, 100, Verdict::valid, "");
   const auto held = find("latency_bounds", collector);
   ASSERT_THAT(held, SizeIs(1));
-  EXPECT_THAT(held[0].headline, HasSubstr("holds p99=15ms at 100 queries a second"));
+  EXPECT_THAT(held[0].headline, HasSubstr("meets p99=15ms at 100 queries a second"));
   EXPECT_THAT(held[0].detail, HasSubstr("It is inconclusive at 10.0: 40 queries are too few"));
   EXPECT_THAT(find("trust", collector).at(0).headline, HasSubstr("1 point undecided"));
 }
@@ -66,9 +66,9 @@ TEST(Findings, a_latency_bound_is_held_or_broken_with_its_reason) {
   collector.add(record);
   const auto statements = find("latency_bounds", collector);
   ASSERT_THAT(statements, SizeIs(2));
-  EXPECT_EQ(statements[0].headline, "resnet50, native, batch 1: holds p99=15ms at 99.5 queries a second");
-  EXPECT_EQ(statements[0].detail, "p99 latency 12.5 ms there. At 198 it is not held: p99 latency is 21 ms");
-  EXPECT_EQ(statements[1].headline, "resnet50, native \u00b7 max_batch=8, batch 1: p99=15ms is not held");
+  EXPECT_EQ(statements[0].headline, "resnet50, native, batch 1: meets p99=15ms at 99.5 queries a second");
+  EXPECT_EQ(statements[0].detail, "p99 latency 12.5 ms there. At 198 it is missed: p99 latency is 21 ms");
+  EXPECT_EQ(statements[1].headline, "resnet50, native \u00b7 max_batch=8, batch 1: p99=15ms is missed");
   EXPECT_EQ(statements[1].detail, "p99 latency is 21 ms");
 }
 
@@ -91,9 +91,9 @@ TEST(Findings, a_peak_is_told_with_its_confidence) {
   add_runs("confirm", "102", 1, 4);
   const auto statements = find("peak_load", collector);
   ASSERT_THAT(statements, SizeIs(1));
-  EXPECT_THAT(statements[0].headline, testing::EndsWith("100 queries a second are the most that hold p99=15ms"));
+  EXPECT_THAT(statements[0].headline, testing::EndsWith("100 queries a second are the most that meet p99=15ms"));
   EXPECT_THAT(statements[0].headline, testing::Not(HasSubstr("rate=")));
-  EXPECT_EQ(statements[0].detail, "5 of 5 runs there held it: with 97 % confidence at least half of all do. At 102 1 of 5 did.");
+  EXPECT_EQ(statements[0].detail, "5 of 5 runs there met it: with 97 % confidence at least half of all do. At 102 1 of 5 did.");
   EXPECT_THAT(find("latency_bounds", collector), SizeIs(0)) << "it is told once";
 }
 
@@ -133,7 +133,7 @@ TEST(Findings, one_run_that_misses_the_bound_is_not_hidden_by_the_others) {
   }
   const auto said = find("latency_bounds", collector);
   ASSERT_THAT(said, SizeIs(1));
-  EXPECT_THAT(said[0].headline, HasSubstr("p99=15ms is not held"));
+  EXPECT_THAT(said[0].headline, HasSubstr("p99=15ms is missed"));
   EXPECT_EQ(said[0].detail, "1 of 5 repeats invalid: p99 latency is 15.2 ms");
 }
 

@@ -67,7 +67,7 @@ void add_nodes(const std::vector<PointSummary>& points, std::vector<Statement>& 
   statements.push_back(
       {Tone::note,
        fmt::format("{} measured on several nodes of a kind", count_of(static_cast<int64_t>(several.size()), "point was", "points were")),
-       fmt::format("In values and intervals each node counts once, so that they tell of the kind: {}.",
+       fmt::format("In values and intervals each node counts once, so that they describe the kind: {}.",
                    list_of({names.begin(), names.end()}, 4)),
        several});
 }

@@ -93,9 +93,9 @@ class PeakLoad final : public Finding {
     Statement said;
     said.tone = Tone::result;
     said.points.push_back(best->point);
-    said.headline = fmt::format("{}, {}: {} {} are the most that hold {}", workload.label, label_without_load(*best->line), load, unit,
+    said.headline = fmt::format("{}, {}: {} {} are the most that meet {}", workload.label, label_without_load(*best->line), load, unit,
                                 option_of(key, "bound", "the bound"));
-    said.detail = fmt::format("{} of {} runs there held it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
+    said.detail = fmt::format("{} of {} runs there met it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
                               100 * sign_confidence(best->runs, best->held));
     if (above != nullptr) {
       said.points.push_back(above->point);

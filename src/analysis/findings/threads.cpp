@@ -57,7 +57,7 @@ class ThreadScaling final : public Finding {
     }
     if (&best != &most && &best != &fewest) {
       const auto loss = compare_points(*best.peak(), *most.peak(), "throughput");
-      statement.detail += loss && loss->separable() ? " More threads are slower." : " More threads bring no significant gain.";
+      statement.detail += loss && loss->separable() ? " More threads are slower." : " More threads give no significant gain.";
     }
     return statement;
   }

@@ -14,7 +14,7 @@ const bool registered = register_metrics({
     of_worker("accuracy_top5",
               "share of the labelled samples whose class is among the five with the largest scores, with Wilson's interval"),
     in_column({130}, {"accuracy_loss", "1", Better::lower,
-                      "top-1 accuracy that fp32 has of the same model and samples in the store, less the Point's own",
+                      "top-1 accuracy that fp32 has of the same model and samples in the store, minus the point's own",
                       [](const Record&) { return std::optional<Estimate>(); }}),
 });
 

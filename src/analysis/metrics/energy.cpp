@@ -1,4 +1,4 @@
-// Power and energy of the Point's devices: of exactly the measured window, and what they would be in the long run at that load, each with
+// Power and energy of the point's devices: of exactly the measured window, and what they would be in the long run at that load, each with
 // its own interval. Where a source counts joules, by that counter; else by the integral of sampled watts. Without either there is no value:
 // never zero.
 #include "analysis/energy.h"
@@ -180,7 +180,7 @@ std::optional<Estimate> items_per_watt(const Record& record) {
 
 const bool registered = register_metrics({
     {"energy_j", "J", Better::neither,
-     "energy of the Point's devices over exactly the measured window: by energy counter where there is one, else sampled power, "
+     "energy of the point's devices over exactly the measured window: by energy counter where there is one, else sampled power, "
      "integrated; "
      "the interval is the error of reading it",
      energy_of_window},

@@ -12,7 +12,7 @@ std::optional<Estimate> mebibytes(int64_t bytes) {
 
 const bool registered = register_metrics({
     in_column({100}, {"device_memory_mib", "MiB", Better::lower,
-                      "peak memory in use on the device, as the engine tells; in use at the end where it tells no peak",
+                      "peak memory in use on the device, as the engine reports; memory in use at the end if it reports no peak",
                       [](const Record& r) {
                         return mebibytes(r.device_memory.peak_bytes >= 0 ? r.device_memory.peak_bytes : r.device_memory.in_use_bytes);
                       }}),

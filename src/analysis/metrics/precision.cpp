@@ -22,9 +22,9 @@ std::optional<Estimate> share_of(const Record& record, std::string_view precisio
 }
 
 const bool registered = register_metrics({
-    {"int8_mac_share", "1", Better::higher, "share of the multiply-accumulates that the engine computes in INT8, as it tells",
+    {"int8_mac_share", "1", Better::higher, "share of the multiply-accumulates that the engine computes in INT8, as it reports",
      [](const Record& r) { return share_of(r, "int8"); }},
-    {"int4_mac_share", "1", Better::higher, "share of the multiply-accumulates that the engine computes with INT4 weights, as it tells",
+    {"int4_mac_share", "1", Better::higher, "share of the multiply-accumulates that the engine computes with INT4 weights, as it reports",
      [](const Record& r) { return share_of(r, "int4"); }},
 });
 

@@ -10,11 +10,11 @@ Metric of_server(const std::string& id, const std::string& unit, Better better, 
 }
 
 const bool registered = register_metrics({
-    of_server("server_queue_ms", "ms", Better::lower, "mean time of a request in the server's queue, as the server tells"),
-    of_server("server_input_ms", "ms", Better::lower, "mean time in which the server prepared a request's inputs, as it tells"),
-    of_server("server_inference_ms", "ms", Better::lower, "mean time in which the model computed, of a request, as the server tells"),
-    of_server("server_output_ms", "ms", Better::lower, "mean time in which the server prepared a request's outputs, as it tells"),
-    of_server("server_batch", "1", Better::neither, "mean samples that the server computed together, as it tells"),
+    of_server("server_queue_ms", "ms", Better::lower, "mean time of a request in the server's queue, as the server reports"),
+    of_server("server_input_ms", "ms", Better::lower, "mean time in which the server prepared a request's inputs, as it reports"),
+    of_server("server_inference_ms", "ms", Better::lower, "mean time in which the model computed, of a request, as the server reports"),
+    of_server("server_output_ms", "ms", Better::lower, "mean time in which the server prepared a request's outputs, as it reports"),
+    of_server("server_batch", "1", Better::neither, "mean samples that the server computed together, as it reports"),
 });
 
 }  // namespace

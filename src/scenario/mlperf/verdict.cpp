@@ -152,7 +152,7 @@ void Judge::stop_server() {
       " with the run being successful if every additional\n query were under latency.",
       issued, more);
   refuse(verdict_.early_stopping_met,
-         fmt::format("early stopping: {} of {} queries were late; at least {} more, all in time, would show that the bound holds", late,
+         fmt::format("early stopping: {} of {} queries were late; at least {} more, all in time, would show that the SLO is met", late,
                      issued, more));
 }
 

@@ -1,8 +1,8 @@
 #include "analysis/comparison.h"
 
+#include "analysis/duel/arm.h"
 #include "analysis/ratio_text.h"
 #include "analysis/words.h"
-#include "record/duel_set.h"
 
 #include <fmt/format.h>
 
@@ -29,17 +29,18 @@ std::optional<RepeatsRatio> ratio_of_moments(const MetricSummary& first, const M
   return ratio;
 }
 
-// Compares two contenders of one start of a duel by its pairs of turns; one of the two was compared with the other in them. nullopt: they
-// are not from one duel, or there are starts enough to compare as repeats.
+// Compares two arms of one start by its pairs of time slices; one of the two was compared with the other in them. nullopt: they did not
+// take turns, or there are starts enough to compare as repeats.
 std::optional<RepeatsRatio> ratio_of_turns(const PointSummary& first, const PointSummary& second) {
-  const auto a = contender_place(first.point), b = contender_place(second.point);
-  if (!a || !b || (a->number == 1) == (b->number == 1) || duel_of(first.point) != duel_of(second.point)) return std::nullopt;
+  const auto a = arm_of(first), b = arm_of(second);
+  if (!a || !b || (a->number == 1) == (b->number == 1) || a->common != b->common) return std::nullopt;
   const PointSummary& other = a->number == 1 ? second : first;
   const MetricSummary* found = other.find("duel_ratio");
   if (found == nullptr || other.used >= static_cast<int64_t>(fewest_repeats) || !(found->estimate.value > 0)) return std::nullopt;
   const Estimate& estimate = found->estimate;
   RepeatsRatio ratio{a->number == 1 ? 1 / estimate.value : estimate.value, 0, 0, true, 1};
-  if (!estimate.low || !estimate.high || !(*estimate.low > 0)) return ratio;
+  const bool is_known = estimate.low && estimate.high && *estimate.low > 0;
+  if (!is_known) return a->is_contender ? std::optional(ratio) : std::nullopt;
   constexpr double normal = 1e6;  // degrees of freedom: the interval holds what few turns leave unknown already
   ratio.log_error = std::log(*estimate.high / *estimate.low) / 2 / student_factor(normal);
   ratio.degrees_of_freedom = normal;

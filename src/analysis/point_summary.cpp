@@ -8,6 +8,7 @@
 #include "analysis/point_verdict.h"
 #include "base/text.h"
 #include "record/averaged.h"
+#include "record/duel_set.h"
 #include "record/latency_percentiles.h"
 #include "record/published.h"
 #include "record/record_json.h"
@@ -121,6 +122,19 @@ std::string notes_of(const Record& record) {
   return join(notes, ", ");
 }
 
+InterleavedPlace place_of(const Record& record) {
+  const std::string arm = text_in(record.facts, interleaved_arm_fact);
+  const auto number = parse_int(arm.substr(0, arm.find('/')));
+  if (!number) return {};
+  return {text_in(record.facts, interleaved_arms_fact), static_cast<int>(*number), text_in(record.facts, interleaved_result_fact)};
+}
+
+void keep_place(PointSummary& summary, const Record& record, bool is_first) {
+  InterleavedPlace place = place_of(record);
+  const bool same = place.arms == summary.interleaved.arms && place.number == summary.interleaved.number;
+  summary.interleaved = is_first || same ? std::move(place) : InterleavedPlace{};
+}
+
 // Returns the number of nodes if there are several, else of repeats.
 int64_t values_behind(const PointSummary& summary) { return summary.averaged_nodes > 1 ? summary.averaged_nodes : summary.used; }
 
@@ -143,6 +157,7 @@ void add_record(Group& group, const Record& record) {
   if (std::string notes = notes_of(record); !notes.empty()) summary.notes = std::move(notes);
   if (!record.run_id.empty()) summary.runs.insert(record.run_id);
   Values& values = group.values;
+  keep_place(summary, record, values.records == 0);
   ++values.records;
   values.repeats += repeats_in(record);
   values.verdicts.add(record);

@@ -45,6 +45,13 @@ struct OutcomeCount {
   std::string stderr_tail;  // stderr of the first failure that has some
 };
 
+// The company in which interleaved Records were measured (record/duel_set.h).
+struct InterleavedPlace {
+  std::string arms;    // "native + onnxruntime"
+  int number = 0;      // place among them, from 1; 0: not interleaved, or not all in the same company
+  std::string result;  // how it compares with the first of them, in words; of the last Record
+};
+
 struct PointSummary {
   std::string point_id;  // identifies the Point alone: the same on every device
   Point point;
@@ -73,6 +80,7 @@ struct PointSummary {
   std::map<std::string, MetricSummary> metrics;  // by Metric id
   std::optional<CheckResult> check;              // the one with the lowest SQNR
   StoppingSettings stopping;                     // from the first Record; auto_repeats: from any
+  InterleavedPlace interleaved;                  // from all used Records alike
   Facts dispatcher;                              // facts dispatcher.* of the last used Record, without that prefix
   std::set<std::string> backend_versions;
   std::set<std::string> studies;

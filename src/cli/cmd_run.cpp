@@ -40,9 +40,9 @@ class RunCommand final : public Command {
   std::string name() const override { return "run"; }
   HelpPlace help_place() const override { return {CommandGroup::measure, 1}; }
   std::vector<std::string> common_flags() const override {
-    return {"--backend",   "--device",   "--precision", "--batch",  "--scenario", "--rate",  "--slo",
-            "--threads",   "--duration", "--interval",  "--budget", "--repeats",  "--quick", "--duel",
-            "--find-peak", "--dry-run",  "--store",     "--resume", "--json"};
+    return {"--backend", "--device",    "--precision", "--batch",  "--scenario", "--rate",  "--slo",
+            "--threads", "--duration",  "--interval",  "--budget", "--repeats",  "--quick", "--duel",
+            "--apart",   "--find-peak", "--dry-run",   "--store",  "--resume",   "--json"};
   }
   std::string describe() const override { return "Measure models with engines on devices, and store the results"; }
   std::string examples() const override;
@@ -51,6 +51,7 @@ class RunCommand final : public Command {
 
  private:
   void declare_what(CLI::App& app);
+  void declare_order(CLI::App& app);
   void declare_search(CLI::App& app);
   void declare_where(CLI::App& app);
   void sort_words();
@@ -83,6 +84,7 @@ class RunCommand final : public Command {
   bool find_peak_ = false;
   std::optional<double> peak_from_;
   std::optional<std::string> peak_ratio_, peak_interval_;
+  bool apart_ = false;
   bool profile_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
 
@@ -101,7 +103,7 @@ void RunCommand::declare(CLI::App& app) {
   app.footer(axis_help);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   declare_what(app);
-  app.add_option("--margin", margin_, "Treat smaller differences as equal, with --duel [default: 2%]")->group(how_group)->type_name("2%");
+  declare_order(app);
   length_.declare(app, how_group);
   declare_search(app);
   app.add_option("--seed", seed_, "Seed for the measurement order [default: 1]")->group(how_group)->type_name("N");
@@ -129,6 +131,14 @@ void RunCommand::declare_what(CLI::App& app) {
       ->type_name("AXIS")
       ->take_all()
       ->allow_extra_args(false);
+}
+
+void RunCommand::declare_order(CLI::App& app) {
+  app.add_flag("--apart", apart_,
+               "Measure each engine in a process of its own, one after the other. By default several engines on a CPU stay loaded and take "
+               "time slices of 0.1 to 1 s, so that what the machine does affects all of them alike")
+      ->group(how_group);
+  app.add_option("--margin", margin_, "Treat smaller differences as equal, with --duel [default: 2%]")->group(how_group)->type_name("2%");
 }
 
 void RunCommand::declare_search(CLI::App& app) {
@@ -183,6 +193,9 @@ Overrides RunCommand::make_overrides() const {
   length_.add_to(overrides, kind());
   if (length_.is_quick() && have_own_windows(overrides.axes)) overrides.duration = std::exchange(overrides.min_duration, std::nullopt);
   if (!duels_.empty()) overrides.duel = join(duels_, ",");
+  if (!duels_.empty() && apart_)
+    throw Error(ErrorKind::usage, "--apart measures engines one after the other, --duel in alternating time slices: leave out one of them");
+  overrides.interleave = !apart_;
   if (margin_) {
     overrides.margin = checked_positive_fraction(*margin_, "--margin", "2%");
     if (duels_.empty() && study_file_.empty()) throw Error(ErrorKind::usage, "--margin goes with --duel: add --duel AXIS, or leave it out");

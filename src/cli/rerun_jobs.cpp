@@ -37,6 +37,17 @@ bool are_together(const Point& a, const Point& b) {
   return contender_place(a) && contender_place(b) && duel_of(a) == duel_of(b);
 }
 
+// Returns the engines with which it was interleaved, itself included; empty: none.
+std::string arms_of(const Record& record) {
+  const auto found = record.facts.find(interleaved_arms_fact);
+  const auto* arms = found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return arms == nullptr ? std::string() : *arms;
+}
+
+bool are_interleaved(const Record& a, const Record& b) {
+  return !arms_of(a).empty() && arms_of(a) == arms_of(b) && without_engine(a.point) == without_engine(b.point);
+}
+
 // Unchecked without a reason: nobody wanted it checked.
 bool was_checked(const Record& record) { return record.check.has_value() || !record.unchecked || !record.reason.empty(); }
 
@@ -51,16 +62,18 @@ const Record& only_one(const std::vector<Record>& found, const std::string& begi
 }
 
 bool is_kin(const Record& record, const Record& other) {
-  return other.run_id == record.run_id && (other.point == record.point || are_together(record.point, other.point));
+  const bool is_beside = are_together(record.point, other.point) || are_interleaved(record, other);
+  return other.run_id == record.run_id && (other.point == record.point || is_beside);
 }
 
 std::vector<const Record*> measured_together(const std::vector<Record>& kin, const Record& record) {
   const int count = count_together(record.point);
-  if (count == 1) return {&record};
+  if (count == 1 && arms_of(record).empty()) return {&record};
   std::vector<const Record*> together;
   for (const Record& other : kin) {
     if (other.repeat == record.repeat && is_kin(record, other)) together.push_back(&other);
   }
+  if (count == 1) return together;  // interleaved engines, each a result of its own
   const auto place = [](const Record* member) {
     const auto tenant = tenant_place(member->point);
     return tenant ? tenant->number : contender_place(member->point)->number;
@@ -79,6 +92,7 @@ std::vector<Job> rerun_jobs(const std::vector<const Record*>& together, int repe
       require_own(*record);
       Job job{record->point, point_id(record->point), record->repeat + i, record->sweep, record->stopping};
       job.check = was_checked(*record);
+      job.interleave = !arms_of(*record).empty();
       jobs.push_back(std::move(job));
     }
   }

@@ -54,12 +54,22 @@ std::string tenants_text(const RunReport& report) {
 
 std::string duels_text(const RunReport& report) {
   std::string text;
+  constexpr size_t most = 4;  // comparisons of interleaved engines, which the winner of each model sums up
   const std::vector<DuelFound> duels = duels_of(report.points);
+  size_t shown = 0;
   for (const DuelFound& duel : duels) {
+    if (!duel.of_contenders && shown == most) break;
+    ++shown;
     if (duels.size() > 1) text += duel.label() + ":\n";
     for (const DuelOutcome& outcome : duel.others) text += (duels.size() > 1 ? "  " : "") + outcome.words + "\n";
   }
+  if (shown < duels.size()) text += fmt::format("{} more comparisons are in the report\n", duels.size() - shown);
   return text;
+}
+
+bool has_contenders(const RunReport& report) {
+  const std::vector<DuelFound> duels = duels_of(report.points);
+  return std::any_of(duels.begin(), duels.end(), [](const DuelFound& duel) { return duel.of_contenders; });
 }
 
 // Lists the confirmed peaks; the others are reported as failures.
@@ -144,6 +154,12 @@ bool leaves_open(const RunReport& report) {
   return false;
 }
 
+// Returns whether the run was one comparison of interleaved engines.
+bool is_one_comparison(const RunReport& report) {
+  const std::vector<DuelFound> duels = duels_of(report.points);
+  return duels.size() == 1 && !duels.front().of_contenders && duels.front().others.size() + 1 == report.points.size();
+}
+
 std::string machine_text(const RunReport& report) { return fmt::format("The machine is the reason: {}.", report.disturbed); }
 
 // One line for what did not settle, with what to do; the reason is that of the first.
@@ -201,7 +217,7 @@ std::string run_text(const RunReport& report, const RunSettings& settings, size_
   if (report.points.empty()) return {};
   std::string text = tenants_text(report) + duels_text(report) + peaks_text(report, settings);
   const bool names_failures = !report.failures.empty();
-  if (!names_failures && !settings.peak && duels_of(report.points).empty()) text += unstable_text(report) + undisturbed_text(report);
+  if (!names_failures && !settings.peak && !has_contenders(report)) text += unstable_text(report) + undisturbed_text(report);
   text += unchecked_text(report);
   if (names_failures && !settings.peak)
     text += fmt::format("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
@@ -212,7 +228,8 @@ std::string run_text(const RunReport& report, const RunSettings& settings, size_
 std::string winners_text(const RunReport& report, size_t width) {
   constexpr size_t most = 4;
   std::string text;
-  const std::vector<WinnerLine> lines = winner_lines(report.points);
+  std::vector<WinnerLine> lines = winner_lines(report.points);
+  if (is_one_comparison(report)) lines.clear();  // it has been shown
   for (size_t i = 0; i < std::min(most, lines.size()); ++i) text += wrapped_lines(lines[i].text + "\n", width);
   if (lines.size() > most) text += fmt::format("{} more models are in the report\n", lines.size() - most);
   const bool open = leaves_open(report);
@@ -221,6 +238,8 @@ std::string winners_text(const RunReport& report, size_t width) {
   } else if (open && duels_of(report.points).empty()) {
     text += wrapped_lines(
         "Raise --repeats or --budget, or let the engines take turns (--duel backend); deepgap doctor shows what disturbs.\n", width);
+  } else if (open && !has_contenders(report)) {
+    text += wrapped_lines("Measure longer (--min-duration), or until the difference is clear (--duel backend).\n", width);
   }
   return text;
 }

@@ -117,6 +117,11 @@ StoppingSettings with_default_window(StoppingSettings stopping, int repeats) {
   return stopping;
 }
 
+// Contenders and tenants are sets of their own, searches vary the load, and an MLPerf run ends by its own rules.
+bool interleaves(const Grid& grid) {
+  return grid.interleave && grid.duel.empty() && grid.tenants.empty() && !grid.find_peak && find_axis(grid.axes, "mlperf") == nullptr;
+}
+
 class PointList {
  public:
   void add(Planned planned) {
@@ -152,7 +157,9 @@ class PointList {
                         planned.check,
                         planned.skip_reason,
                         {},
-                        planned.own_batch});
+                        planned.own_batch,
+                        interleaves(*planned.grid),
+                        planned.grid->energy});
       }
     }
     return jobs;

@@ -41,7 +41,7 @@ class GridPlanner : public Planner {
   void add_block(std::map<std::string, std::vector<Job>>& groups, std::mt19937_64& random) {
     std::vector<Batch> block;
     for (auto& [group, jobs] : groups) {
-      const bool together = tenant_place(jobs.front().point) || contender_place(jobs.front().point);
+      const bool together = tenant_place(jobs.front().point) || contender_place(jobs.front().point) || jobs.front().interleave;
       if (!together) shuffle(jobs, random);
       block.push_back({group, std::move(jobs)});
     }

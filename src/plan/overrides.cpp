@@ -78,6 +78,8 @@ void apply(Grid& grid, const Overrides& o) {
     grid.repeats = usual_repeats(grid);  // a flag may have made it a duel
   }
   if (o.check) grid.check = *o.check;
+  if (o.interleave) grid.interleave = *o.interleave && !grid.apart;
+  grid.energy = grid.energy || o.energy;
   apply(grid.stopping, o);
 }
 

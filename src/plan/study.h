@@ -45,6 +45,9 @@ struct Grid {
   std::vector<Axis> axes;
   std::vector<TenantAxes> tenants;  // none: every Point is measured alone
   std::string duel;                 // axis whose values are a duel's contenders; empty: there is none (plan/duels.h)
+  bool interleave = false;          // Points that differ in their engine take turns, where that changes neither (run/interleave.h)
+  bool apart = false;               // `apart = true` in a study file: they do not, whatever is usual
+  bool energy = false;              // its energy is wanted
   double margin = 0.02;             // for a duel: a smaller difference does not count
   bool own_budget = false;          // somebody said it
   bool own_repeats = false;         // likewise
@@ -102,6 +105,7 @@ struct Overrides {
   std::optional<std::string> target;  // throughput or a percentile
   std::optional<bool> check;
   bool energy = false;
+  std::optional<bool> interleave;
 };
 void apply_overrides(Study& study, const Overrides& overrides);
 
@@ -115,6 +119,8 @@ struct Job {
   std::string skip_reason;   // not empty: record `skipped`, run nothing
   std::string peak_phase{};  // phase of the peak search that asks for it; empty: no search does
   bool own_batch = false;    // the user gave no batch: it is 1, or the model's fixed batch, which the inspection finds
+  bool interleave = false;   // it takes turns with the Jobs of its repeat that differ in their engine alone
+  bool energy = false;       // its energy is wanted
 };
 
 // Throws Error{usage} for one that no engine has ("did you mean").

@@ -107,6 +107,7 @@ std::vector<std::pair<std::string, StudyReader::Setter>> StudyReader::make_setti
          s.grid.stopping.budget = file_.duration_ns(key, node);
          s.grid.own_budget = true;
        }},
+      {"apart", [this](Section& s, const auto& key, const auto& node) { s.grid.apart = file_.yes(key, node); }},
       {"duel", [this](Section& s, const auto& key, const auto& node) { s.grid.duel = file_.text(key, node); }},
       {"margin", [this](Section& s, const auto& key, const auto& node) { s.grid.margin = file_.fraction(key, node); }},
       {"min_duration", [this](Section& s, const auto& key, const auto& node) { s.least = file_.duration_ns(key, node); }},
@@ -270,7 +271,9 @@ void StudyReader::read_section(Grid& grid, const toml::table& table) const {
   if (section.least > 0) set_min_duration(grid.stopping, section.least);
   if (section.energy && !grid.duel.empty())
     file_.fail(table, "an interleaved comparison has no window to measure energy in: leave out energy, or the comparison");
-  if (section.energy) lengthen_for_energy(grid.stopping);
+  if (!section.energy) return;
+  grid.energy = true;
+  lengthen_for_energy(grid.stopping);
 }
 
 Study StudyReader::read() {

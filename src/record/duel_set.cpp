@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
 
 namespace deepgap {
@@ -62,10 +63,15 @@ std::string first_contender_name(const Point& point) { return names_of(option_of
 Point duel_of(Point point) {
   const std::string axis = duel_axis(point);
   if (axis == "dataset") point.options.erase(dataset_hash_option);
-  if (axis == "backend")  // options of one engine are that contender's alone
-    std::erase_if(point.options, [engine = point.backend + "."](const auto& option) { return option.first.starts_with(engine); });
+  if (axis == "backend") point = without_engine(std::move(point));  // options of one engine are that contender's alone
   forget_axis(point, axis);
   point.options.erase("contender");
+  return point;
+}
+
+Point without_engine(Point point) {
+  std::erase_if(point.options, [prefix = point.backend + "."](const auto& option) { return option.first.starts_with(prefix); });
+  point.backend.clear();
   return point;
 }
 

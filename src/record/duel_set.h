@@ -31,6 +31,17 @@ std::string first_contender_name(const Point& point);
 // The contender without its place and its value: the same for all of one duel, and for no other Point.
 Point duel_of(Point point);
 
+// Engines of one run that are interleaved are no duel: each Point is the one that it is alone, and facts of the Record name the others:
+//     interleaved.arms=native + onnxruntime     interleaved.arm=1/2
+inline constexpr const char* interleaved_arms_fact = "interleaved.arms";
+inline constexpr const char* interleaved_arm_fact = "interleaved.arm";
+inline constexpr const char* interleaved_result_fact = "interleaved.result";  // how it compares with the first
+// The smallest difference that counts between them.
+inline constexpr double interleaved_margin = 0.02;
+
+// The Point without its engine and that engine's options: the same for Points that differ in their engine alone.
+Point without_engine(Point point);
+
 // The Point as it is measured alone.
 Point without_duel(Point point);
 

@@ -28,6 +28,7 @@ FirstLooks first_looks(const std::vector<Job>& runnable, std::chrono::nanosecond
   for (size_t i = 0; i < count; ++i) {
     Job look = open[i * open.size() / count];
     look.check = false;
+    look.interleave = false;
     look.stopping.name = "duration";
     look.stopping.duration = looks.window;
     look.stopping.warmup_budget = looks.window;

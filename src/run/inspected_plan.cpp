@@ -6,6 +6,7 @@
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/inspection.h"
+#include "run/interleave.h"
 #include "run/time_estimate.h"
 #include "run/window_note.h"
 
@@ -168,6 +169,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, cons
   take_in(found.points, distinct, settings.part.has_value(), plan);
   measure_each_once(plan.jobs, progress);
   for (const SetJobs& set : sets_of(plan.jobs)) refuse_together(plan, set);
+  if (const std::string note = choose_interleaved(plan); !note.empty()) progress.note(note);
   return plan;
 }
 
@@ -175,6 +177,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, cons
 std::string group_key(const Job& job, const InspectedPlan& plan) {
   Point point = job.point;
   if (is_of_a_set(point)) return set_key(point);
+  if (job.interleave) return "interleaved " + interleaved_group(job);
   point.batch = 0;
   point.dataset = point.scenario = "";
   point.options = {{"process", plan.of(job).process_key}};

@@ -16,6 +16,7 @@
 #include "run/first_look.h"
 #include "run/hold_devices.h"
 #include "run/inspected_plan.h"
+#include "run/interleave.h"
 #include "run/open_store.h"
 #include "run/past_searches.h"
 #include "run/progress.h"
@@ -168,7 +169,7 @@ class Run {
     if (found.tuned) report_.tuned = std::move(*found.tuned);
   }
 
-  SupervisorSettings supervisor_settings() const {
+  SupervisorSettings supervisor_settings() {
     return {settings_.timeout,
             report_.run_id,
             study_.name,
@@ -179,7 +180,8 @@ class Run {
             settings_.save_weights,
             plan_.jobs.size() > 1,
             study_.seed,
-            settings_.first_look.has_value()};
+            settings_.first_look.has_value(),
+            [this](const std::string& line) { progress_.note(line); }};
   }
 
   // One Batch after the other, as the planner hands them out, until it has none or somebody interrupts.
@@ -189,9 +191,19 @@ class Run {
       const Batch batch = planner.next();
       if (batch.jobs.empty()) break;
       auto begin = std::chrono::steady_clock::now();
+      std::map<std::string, size_t> set_sizes;  // sets of interleaved engines, whose Records come all at once
+      for (const Job& job : batch.jobs) set_sizes[job.interleave ? interleave_key(job) : ""] += 1;
+      size_t left_in_set = 0;
+      double each_s = 0;
       supervisor.serve(batch, [&](const Job& job, Record&& record) {
         const auto now = std::chrono::steady_clock::now();
-        left_.took(job, std::chrono::duration<double>(now - begin).count(), record.outcome != Outcome::ok);
+        const double passed_s = std::chrono::duration<double>(now - begin).count();
+        if (left_in_set == 0) {
+          left_in_set = job.interleave ? set_sizes.at(interleave_key(job)) : 1;
+          each_s = passed_s / static_cast<double>(left_in_set);
+        }
+        --left_in_set;
+        left_.took(job, each_s, record.outcome != Outcome::ok);
         begin = now;
         if (is_in_virtual_time(job.point)) virtual_s_ += seconds_of(record);
         if (!job.peak_phase.empty()) record.facts["peak.role"] = job.peak_phase;

@@ -70,21 +70,21 @@ struct NotStarted : Error {
   using Error::Error;
 };
 
-// Returns whether the process may be in any state after such an outcome: the next Job gets a fresh one.
+std::string phase_text(const std::string& phase) { return phase.empty() ? "before it began" : fmt::format("in phase {}", phase); }
+
+}  // namespace
+
 bool spoils_worker(Outcome outcome) {
   return outcome == Outcome::crashed || outcome == Outcome::out_of_memory || outcome == Outcome::device_lost ||
          outcome == Outcome::timed_out || outcome == Outcome::interrupted;
 }
-
-std::string phase_text(const std::string& phase) { return phase.empty() ? "before it began" : fmt::format("in phase {}", phase); }
-
-}  // namespace
 
 Supervisor::Supervisor(SupervisorSettings settings, WorkerHost& host, Progress progress, std::function<void(const Job&, Record&)> fill)
     : settings_(std::move(settings)), host_(host), patience_{host, settings_.timeout, std::move(progress)}, fill_(std::move(fill)) {}
 
 void Supervisor::serve(const Batch& batch, const Receiver& receive) {
   const bool duel = !batch.jobs.empty() && contender_place(batch.jobs.front().point);
+  if (batch.jobs.size() > 1 && batch.jobs.front().interleave) return serve_interleaved(batch, receive);
   if (duel || (!batch.jobs.empty() && tenant_place(batch.jobs.front().point))) {
     std::vector<Record> records = duel ? run_duel(batch.jobs) : run_tenants(batch.jobs);
     for (size_t i = 0; i < records.size(); ++i) receive(batch.jobs[i], std::move(records[i]));

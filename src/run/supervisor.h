@@ -25,10 +25,11 @@ struct SupervisorSettings {
   std::string mlperf_log;        // RunSettings::mlperf_log
   bool mlperf_log_each = false;  // a folder for each Record
   bool mlperf_trace = false;
-  std::string save_weights = {};   // RunSettings::save_weights
-  bool save_weights_each = false;  // a file for each Record
-  uint64_t seed = 1;               // seed for the order of a duel's turns
-  bool keep_cut_windows = false;   // a window that the user ends is a result (WorkOrder)
+  std::string save_weights = {};                      // RunSettings::save_weights
+  bool save_weights_each = false;                     // a file for each Record
+  uint64_t seed = 1;                                  // seed for the order of a duel's turns
+  bool keep_cut_windows = false;                      // a window that the user ends is a result (WorkOrder)
+  std::function<void(const std::string&)> note = {};  // receives lines for the user
 };
 
 class Supervisor {
@@ -55,7 +56,8 @@ class Supervisor {
   Record run_alone(const Job& job, std::optional<Worker>& worker);
   Record run_ranks(const Job& job, WorkOrder order);
   std::vector<Record> run_tenants(const std::vector<Job>& jobs);
-  std::vector<Record> run_duel(const std::vector<Job>& jobs);
+  std::vector<Record> run_duel(const std::vector<Job>& jobs, std::vector<Worker>* idle = nullptr);
+  void serve_interleaved(const Batch& batch, const Receiver& receive);
   bool answer_other(WorkerSet& workers, size_t place, const Frame& frame);
   std::optional<Heard> let_all_begin(WorkerSet& workers);
   Together run_together(WorkerSet& workers);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace deepgap {
@@ -69,6 +70,8 @@ class WorkerSet {
   size_t add(Worker worker);  // has been sent its order; its place
   Worker& at(size_t worker) { return workers_.at(worker); }
   size_t size() const { return workers_.size(); }
+  // Hands it out, for another order; it is not waited for any more.
+  Worker release(size_t worker) { return std::move(workers_.at(worker)); }
   // Ends it. It is not waited for any more.
   void drop(size_t worker) { workers_.at(worker).link.reset(); }
 
@@ -89,6 +92,9 @@ class WorkerSet {
   Patience patience_;
   std::vector<Worker> workers_;
 };
+
+// Returns whether the process may be in any state after such an outcome: the next Job gets a fresh one.
+bool spoils_worker(Outcome outcome);
 
 // Sends the worker its order once more, from the beginning. `kind`: run, or reference.
 void send_order(Worker& worker, const char* kind);

@@ -4,6 +4,7 @@
 // Made from the Point before anything is loaded; used by the worker's main thread. A Drive that fails throws Error.
 #pragma once
 
+#include "record/own_time.h"
 #include "scenario/dispatcher.h"
 #include "scenario/end_to_end_target.h"
 #include "worker/order.h"
@@ -18,6 +19,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -39,6 +41,7 @@ struct DriveContext {
   EndToEndTarget* end_to_end = nullptr;  // likewise
   Turns* turns = nullptr;                // a contender's worker with its parent
   OutputSketch answers = {};             // to the first sample; of a contender
+  std::function<void()> edge = [] {};    // reads telemetry, at the begin and end of a time slice
 };
 
 struct WarmedUp {
@@ -48,6 +51,7 @@ struct WarmedUp {
 
 // The results of a window, as a Record keeps them.
 struct Measured {
+  std::vector<Slice> slices;     // the time slices that `window` consists of; empty: it is one piece
   std::optional<Window> window;  // exactly what was measured; nullopt: all that fill() took
   std::vector<Timing> timings;   // timings of units of work, in order of completion
   int64_t timings_dropped = 0;

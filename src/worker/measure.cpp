@@ -134,6 +134,7 @@ class Measurement {
   std::string why_unchecked_;       // where a check was asked for
   Nanoseconds begin_ = 0;
   bool energy_is_read_ = false;
+  std::vector<Slice> slices_;       // those of an interleaved window
   std::vector<Series> own_series_;  // besides the probes'
   // the results of the phases; loaded_ goes first
   Preparation prepared_;
@@ -171,7 +172,7 @@ bool Measurement::run() {
     phase("accuracy", [&] { accuracy_found = accuracy(*target, samples); });
   if (stop_if_interrupted()) return true;
   fill({order_, clock_, pulse_, interrupted_, *inputs_.dataset, inputs_.samples, *target, loaded_->instances().dispatcher(),
-        loaded_->end_to_end(), &turns_, std::move(answers_)});
+        loaded_->end_to_end(), &turns_, std::move(answers_), [this] { group_.telemetry(order_).edge(); }});
   record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.estimates.merge(accuracy_found);
   if (record_.outcome != Outcome::ok) return true;
@@ -380,6 +381,7 @@ void Measurement::keep(Measured measured) {
     record_.estimates.erase("throughput");  // wrong results have no throughput, whoever computes it
   }
   own_series_ = std::move(measured.series);
+  slices_ = std::move(measured.slices);
 }
 
 // Says whether a GPU was at its power limit all the time, or came to it within the window.
@@ -406,6 +408,7 @@ Record Measurement::finish() {
   keep(group_.telemetry(order_).availability());
   note_power_state();
   std::erase_if(record_.windows, [](const Window& window) { return window.end == 0; });  // where it broke off
+  cut_to_slices(record_, slices_);
   return std::move(record_);
 }
 

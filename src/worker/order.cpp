@@ -26,6 +26,7 @@ nlohmann::json order_to_json(const WorkOrder& order) {
           {"ranks", order.ranks},
           {"rank", order.rank},
           {"save_weights", order.save_weights},
+          {"interleaved", order.interleaved},
           {"keep_cut_window", order.keep_cut_window},
           {"reference_unavailable", order.reference_unavailable}};
 }
@@ -46,6 +47,7 @@ WorkOrder order_from_json(const nlohmann::json& json) {
     json.at("ranks").get_to(order.ranks);
     json.at("rank").get_to(order.rank);
     json.at("save_weights").get_to(order.save_weights);
+    json.at("interleaved").get_to(order.interleaved);
     json.at("keep_cut_window").get_to(order.keep_cut_window);
     json.at("reference_unavailable").get_to(order.reference_unavailable);
     return order;

@@ -25,6 +25,7 @@ struct WorkOrder {
   int ranks = 1;                      // processes that measure this Point together: each waits for the others before its steady window
   int rank = 0;
   std::string save_weights = {};  // file for the weights that were trained; empty: none
+  bool interleaved = false;       // it is measured in time slices, between those of others that stay loaded too
   bool keep_cut_window = false;   // a measured window that the user interrupts is a result, where it can be one (Drive::can_be_cut)
 };
 nlohmann::json order_to_json(const WorkOrder& order);

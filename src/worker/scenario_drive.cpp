@@ -11,15 +11,19 @@
 #include "worker/dispatch_record.h"
 #include "worker/mark_meter.h"
 #include "worker/peak_probe.h"
+#include "worker/process_facts.h"
+#include "worker/sliced_window.h"
 #include "worker/stage_record.h"
 #include "worker/timing_log.h"
 #include "worker/token_meter.h"
 #include "worker/urgent_share.h"
 #include "worker/verdict.h"
+#include "worker/waiting.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -58,6 +62,7 @@ struct Filling {
   Filling(const DriveContext& context, double urgent_share, Ending ends)
       : ending(std::move(ends)),
         log(context.pulse),
+        sliced(*ending.rule, log),
         meter(watched(context, urgent_share)),
         failures([&pulse = context.pulse] { pulse.beat(); }) {}
   Target& watched(const DriveContext& context, double urgent_share) {
@@ -69,6 +74,7 @@ struct Filling {
 
   Ending ending;
   TimingLog log;
+  SlicedWindow sliced;                // what an interleaved arm measures
   std::optional<UrgentShare> urgent;  // where a share is: its histograms are half a megabyte
   std::optional<TokenMeter> tokens;   // for queries that generate
   MarkMeter meter;
@@ -145,6 +151,7 @@ class ScenarioDrive final : public Drive {
   }
 
   void fill(const DriveContext& context) override {
+    if (context.order.interleaved) return fill_in_slices(context);
     filling_.emplace(context, options_.dispatch.urgent, ending_of(context.order));
     forget_what_came_before(context);
     Filling& filling = *filling_;
@@ -157,18 +164,24 @@ class ScenarioDrive final : public Drive {
     wait_for_the_end(filling.offered, context);
   }
 
-  bool was_warming() const override { return filling_->offered.length == 0 && filling_->ending.rule->verdict().warming; }
+  bool was_warming() const override {
+    return filling_->sliced.slices().empty() && filling_->offered.length == 0 && filling_->ending.rule->verdict().warming;
+  }
   bool can_be_cut() const override;
   Measured measured(const DriveContext& context) override;
 
  private:
   static Traffic traffic_of(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures);
   void forget_what_came_before(const DriveContext& context);
+  void begin_slices(const DriveContext& context);
+  void fill_in_slices(const DriveContext& context);
+  nlohmann::json take_slice(const DriveContext& context, const nlohmann::json& turn);
   bool has_window_of_its_own(const WorkOrder& order) const { return !tenant_place(order.point) && order.ranks == 1; }
   bool window_may_grow(const WorkOrder& order) const;
   bool asks_of_latency() const { return stopping_.name == "interval" && stopping_.target != "throughput"; }
   bool was_cut(const DriveContext& context) const {
-    return context.interrupted.load() && filling_->ending.rule->state() == Stopping::State::more;
+    const bool ended_from_outside = context.interrupted.load() || context.order.interleaved;
+    return ended_from_outside && filling_->ending.rule->state() == Stopping::State::more;
   }
   BoundRule bound_rule() const { return options_.peak_search ? BoundRule::nearest_rank : BoundRule::shown; }
   Ending ending_of(const WorkOrder& order) const;
@@ -178,6 +191,8 @@ class ScenarioDrive final : public Drive {
   PointOptions options_;
   StoppingSettings stopping_;
   std::optional<Filling> filling_;
+  Nanoseconds warmed_in_slices_ = 0;  // windows of slices that were still warming up
+  double cpus_waiting_ = 0;           // CPUs used between slices
 };
 
 Traffic ScenarioDrive::traffic_of(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures) {
@@ -198,6 +213,49 @@ void ScenarioDrive::forget_what_came_before(const DriveContext& context) {
   filling_->meter.restart();
   if (filling_->urgent) filling_->urgent->restart();
   if (filling_->tokens) filling_->tokens->restart();
+}
+
+void ScenarioDrive::begin_slices(const DriveContext& context) {
+  filling_.emplace(context, options_.dispatch.urgent, ending_of(context.order));
+  forget_what_came_before(context);
+}
+
+// The frames are those of worker/turns.h:
+//   ready  {"answers": sketch, "memory_bytes": peak}    peak: of this process so far
+//   turn   {"pair": number, "slice_ns": length}         pair -1: to get going, and not kept
+//   done   {"items_per_s": x, "seconds": length, "ended": whether the window is complete, "cpus_waiting": CPUs used between slices}
+void ScenarioDrive::fill_in_slices(const DriveContext& context) {
+  begin_slices(context);
+  Waiting waiting(context.clock);
+  const nlohmann::json ready{{"answers", sketch_to_json(context.answers)}, {"memory_bytes", host_memory_peak_bytes().value_or(0)}};
+  context.turns->take_turns(ready, [&](const nlohmann::json& turn) {
+    waiting.end();
+    context.edge();
+    nlohmann::json done = take_slice(context, turn);
+    context.edge();
+    // A short wait says nothing: threads that were busy a moment ago spin for a while.
+    const bool waited = waiting.seconds() * 1e9 >= turn.at("slice_ns").get<double>() && !is_in_virtual_time(context.order.point);
+    cpus_waiting_ = waited ? waiting.cpus() : 0;
+    done["cpus_waiting"] = cpus_waiting_;
+    waiting.begin();
+    return Frame{{{"payload", std::move(done)}}, {}};
+  });
+}
+
+nlohmann::json ScenarioDrive::take_slice(const DriveContext& context, const nlohmann::json& turn) {
+  Filling& filling = *filling_;
+  const Traffic traffic = traffic_of(context, filling.meter, *filling.ending.rule, filling.log, filling.failures);
+  const auto length = turn.at("slice_ns").get<Nanoseconds>();
+  const SlicedWindow::Gave gave =
+      filling.sliced.take(*scenario_, traffic, context.clock, context.interrupted, length, turn.at("pair").get<int64_t>());
+  bool ended = filling.ending.rule->state() != Stopping::State::more;
+  const Nanoseconds warmed = warmed_in_slices_ + filling.sliced.length();
+  if (ended && !stopping_.warmup && warmed < stopping_.warmup_budget && filling.ending.rule->verdict().warming) {
+    warmed_in_slices_ = warmed;
+    begin_slices(context);
+    ended = false;
+  }
+  return {{"items_per_s", gave.items_per_s}, {"seconds", gave.seconds}, {"ended", ended}};
 }
 
 // Tenants and ranks share one window, and a number of queries that was asked for is that number.
@@ -251,6 +309,14 @@ void tell_of_cut(Nanoseconds length, bool bounded, Measured& measured) {
   }
 }
 
+void keep_slices(const SlicedWindow& sliced, double cpus_waiting, Measured& measured) {
+  measured.slices = sliced.slices();
+  measured.series = sliced.series();
+  measured.facts["interleaved.slices"] = static_cast<int64_t>(sliced.slices().size());
+  measured.facts["interleaved.left_out"] = sliced.left_out();
+  measured.facts["interleaved.cpus_while_waiting"] = cpus_waiting;
+}
+
 }  // namespace
 
 Measured ScenarioDrive::measured(const DriveContext& context) {
@@ -276,7 +342,9 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
   if (judgement.verdict == Verdict::as_found) measured.facts["as_found"] = judgement.as_found;
   if (judgement.only_wide) measured.facts[wide_interval_fact] = true;
   measured.facts["stopping"] = ending_text(*filling.ending.rule);
-  if (was_cut(context)) tell_of_cut(filling.log.end() - filling.log.begin(), options_.bound.has_value(), measured);
+  if (context.order.interleaved) keep_slices(filling.sliced, cpus_waiting_, measured);
+  const Nanoseconds own_length = context.order.interleaved ? filling.sliced.length() : filling.log.end() - filling.log.begin();
+  if (was_cut(context)) tell_of_cut(own_length, options_.bound.has_value(), measured);
   measured.timings_dropped = filling.log.dropped();
   measured.timings = filling.log.take();
   const std::vector<Series> marks = filling.meter.series(measured.timings);

@@ -4,10 +4,10 @@
 #include "scenario/turn.h"
 #include "worker/mark_meter.h"
 #include "worker/point_options.h"
-#include "worker/process_facts.h"
 #include "worker/stage_record.h"
 #include "worker/timing_log.h"
 #include "worker/token_meter.h"
+#include "worker/waiting.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,26 +18,6 @@
 
 namespace deepgap {
 namespace {
-
-// Waits during another contender's turn as engines' threads do: they spin, at worst.
-class Waiting {
- public:
-  explicit Waiting(Clock& clock) : clock_(clock) {}
-  void begin() { since_ = {clock_.now(), process_cpu_seconds()}; }
-  void end() {
-    if (!since_) return;
-    seconds_ += static_cast<double>(clock_.now() - since_->first) / 1e9;
-    cpu_seconds_ += process_cpu_seconds() - since_->second;
-    since_.reset();
-  }
-  double seconds() const { return seconds_; }
-  double cpus() const { return cpu_seconds_ / seconds_; }
-
- private:
-  Clock& clock_;
-  std::optional<std::pair<Nanoseconds, double>> since_;
-  double seconds_ = 0, cpu_seconds_ = 0;
-};
 
 // Passes the timings of one turn on.
 struct KeptTimings final : TimingSink {

@@ -1,6 +1,7 @@
 #include "analysis/duel/duels.h"
 
 #include "analysis/aspects.h"
+#include "analysis/duel/arm.h"
 #include "base/text.h"
 #include "record/duel_set.h"
 #include "record/point_option.h"
@@ -22,9 +23,11 @@ Difference difference_of(const Interval& interval, double margin) {
 
 std::string words_of(const DuelOutcome& outcome, const DuelFound& duel) {
   const PointSummary& point = *outcome.point;
-  if (!outcome.known && !point.reason.empty()) return fmt::format("{}: {}", outcome.name, point.reason);
+  const bool is_own = duel.of_contenders;  // its reason is about the comparison
+  if (!is_own && point.used == 1 && !point.interleaved.result.empty()) return fmt::format("{}: {}", outcome.name, point.interleaved.result);
+  if (is_own && !outcome.known && !point.reason.empty()) return fmt::format("{}: {}", outcome.name, point.reason);
   // One start that is not settled says itself why.
-  if (point.used == 1 && outcome.standing.difference == Difference::unknown && !point.reason.empty())
+  if (is_own && point.used == 1 && outcome.standing.difference == Difference::unknown && !point.reason.empty())
     return fmt::format("{}: {}", outcome.name, point.reason);
   std::string words = fmt::format("{}: {}", outcome.name, duel_words(outcome.standing, duel.first_name, duel.margin));
   if (point.used > 1) words += fmt::format(", over {} starts", point.used);
@@ -32,16 +35,18 @@ std::string words_of(const DuelOutcome& outcome, const DuelFound& duel) {
 }
 
 DuelOutcome outcome_of(const PointSummary& point, const DuelFound& duel) {
-  DuelOutcome outcome{&point, contender_name(point.point), false, {}, 0, {}};
+  DuelOutcome outcome{&point, arm_of(point)->name, false, {}, 0, {}};
+  outcome.standing.resolution = Resolution::too_short;
   if (const MetricSummary* ratio = point.find("duel_ratio")) {
     const Estimate& estimate = ratio->estimate;
     outcome.known = true;
+    outcome.standing.resolution = Resolution::resolved;
     outcome.standing.ratio = estimate.value;
     outcome.standing.pairs = estimate.n;
     if (estimate.low && estimate.high && *estimate.low > 0) {
       outcome.standing.interval = Interval{*estimate.low, *estimate.high};
       // The verdict of one start knows more than its interval: whether the ratio moved.
-      const bool decided = point.used > 1 || point.verdict == Verdict::valid;
+      const bool decided = !duel.of_contenders || point.used > 1 || point.verdict == Verdict::valid;
       if (decided) outcome.standing.difference = difference_of(*outcome.standing.interval, duel.margin);
     }
   }
@@ -53,10 +58,10 @@ DuelOutcome outcome_of(const PointSummary& point, const DuelFound& duel) {
 // Returns what all contenders share, and who they are.
 Aspects duel_aspects(const DuelFound& duel, const DeviceNames& devices) {
   PointSummary common = *duel.first;
-  common.point = duel_of(common.point);
+  common.point = arm_of(common)->common;
   Aspects aspects = all_aspects(common, devices);
   if (duel.axis == "device") aspects.erase("1 device");
-  aspects["9 duel"] = option_of(common.point, "duel");
+  aspects["9 duel"] = option_of(common.point, duel.of_contenders ? "duel" : "interleaved");
   return aspects;
 }
 
@@ -98,21 +103,21 @@ std::vector<DuelFound> duels_of(std::span<const PointSummary> points) {
   std::vector<std::pair<Point, std::string>> order;
   std::map<std::pair<Point, std::string>, std::vector<const PointSummary*>> sets;
   for (const PointSummary& point : points) {
-    if (!contender_place(point.point)) continue;
-    std::pair<Point, std::string> key{duel_of(point.point), duel_axis(point.point) == "device" ? "" : point.identity.device};
+    const auto arm = arm_of(point);
+    if (!arm) continue;
+    std::pair<Point, std::string> key{arm->common, arm->axis == "device" ? "" : point.identity.device};
     if (!sets.contains(key)) order.push_back(key);
     sets[key].push_back(&point);
   }
   std::vector<DuelFound> duels;
   for (const auto& key : order) {
     std::vector<const PointSummary*>& set = sets.at(key);
-    std::stable_sort(set.begin(), set.end(), [](const PointSummary* a, const PointSummary* b) {
-      return contender_place(a->point)->number < contender_place(b->point)->number;
-    });
+    std::stable_sort(set.begin(), set.end(),
+                     [](const PointSummary* a, const PointSummary* b) { return arm_of(*a)->number < arm_of(*b)->number; });
     const PointSummary& first = *set.front();
-    if (contender_place(first.point)->number != 1) continue;
-    DuelFound& duel =
-        duels.emplace_back(DuelFound{&first, duel_axis(first.point), contender_name(first.point), first.stopping.interval, {}, {}});
+    const Arm arm = *arm_of(first);
+    if (arm.number != 1 || (!arm.is_contender && set.size() < 2)) continue;
+    DuelFound& duel = duels.emplace_back(DuelFound{&first, arm.axis, arm.name, arm.margin, arm.is_contender, {}, {}});
     for (size_t i = 1; i < set.size(); ++i) duel.others.push_back(outcome_of(*set[i], duel));
   }
   tell_apart(duels);

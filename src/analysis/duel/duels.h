@@ -25,6 +25,7 @@ struct DuelFound {
   const PointSummary* first = nullptr;
   std::string axis, first_name;
   double margin = 0;
+  bool of_contenders = false;  // measured for the comparison alone, else interleaved engines
   std::vector<DuelOutcome> others;
   std::vector<std::string> details;  // what else distinguishes it from others of the same name: "rate=20"
 

@@ -11,6 +11,7 @@ void print_nodes(int series);        // several of one kind: coverage at three l
 void print_node_points(int series);  // the first part of it: Points on several nodes
 void print_pairs(int series);        // pairs of turns, as the statistics of duels see them
 void print_duels(int series);        // whole duels
+void print_interleaved(int series);  // interleaved engines, as results of their own
 void print_points(int series);       // Points of several repeats: verdict, interval, extremes, and ratios as text
 void print_all_gates(int series);    // `compare --fail-if-slower`
 void print_percentiles(int series);

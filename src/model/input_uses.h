@@ -24,7 +24,7 @@ struct ArithmeticStep {
   const Node& node;
   size_t input = 0;
   bool whole = true;                  // its numbers are integers
-  std::optional<NumberRange> others;  // of its other inputs, where these are constants
+  std::optional<NumberRange> others;  // values of its other inputs, where these are constants
 };
 
 // Returns numbers that the step turns into numbers of `made`, or nullopt where this operator says nothing of them. All the numbers within

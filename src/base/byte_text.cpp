@@ -60,4 +60,16 @@ std::string of_utf8(std::string_view text) {
   return bytes;
 }
 
+std::string utf8_text(const std::string& text) {
+  constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
+  std::string valid;
+  valid.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8_length(text, i);
+    valid += length == 0 ? replacement : std::string_view(text).substr(i, length);
+    i += length == 0 ? 1 : length;
+  }
+  return valid;
+}
+
 }  // namespace deepgap

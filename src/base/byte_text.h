@@ -16,4 +16,7 @@ size_t utf8_length(std::string_view text, size_t i);
 std::string as_utf8(std::string_view bytes);
 std::string of_utf8(std::string_view text);
 
+// The text with every byte that is no part of valid UTF-8 replaced by U+FFFD.
+std::string utf8_text(const std::string& text);
+
 }  // namespace deepgap

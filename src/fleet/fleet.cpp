@@ -1,15 +1,14 @@
 #include "fleet/fleet.h"
 
 #include "base/file.h"
-#include "base/json_words.h"
+#include "base/json_fields.h"
 #include "base/parse_json.h"
 #include "base/text.h"
-#include "record/record_json.h"
+#include "record/json_text.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -33,46 +32,126 @@ auto read_file(const std::string& path, const Read& read) {
   const json value = parse_json(read_text(path));
   try {
     return read(value);
-  } catch (const json::exception& error) {
-    throw Error(ErrorKind::input, fmt::format("{} is damaged: {}", path, json_words(error)));
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", path, error.what()));
   }
 }
 
-json lot_to_json(const Lot& lot) {
-  return {{"kind", lot.kind},           {"model", lot.model},           {"device", lot.device},
-          {"gpus", lot.gpus},           {"first_task", lot.first_task}, {"tasks", lot.tasks},
-          {"longest_s", lot.longest_s}, {"seconds", lot.seconds},       {"longest_run_s", lot.longest_run_s},
-          {"common", lot.common}};
+// A task's file: Points with their repeats; of each stopping rule one, since a task's Points have few.
+struct TaskPoint {
+  std::string point_id;
+  Point point;
+  size_t stopping = 0;
+  bool check = true;
+  std::string skip_reason;
+  std::vector<std::array<int, 2>> runs;  // repeat and sweep
+};
+struct TaskFile {
+  int version = fleet_version;
+  std::vector<StoppingSettings> stopping;
+  std::vector<TaskPoint> points;
+};
+
+template <typename V>
+void fields(V& visit, TaskPoint& task) {
+  visit("point_id", task.point_id);
+  visit("point", task.point);
+  visit("stopping", task.stopping);
+  visit("check", task.check);
+  visit("skip", task.skip_reason);
+  visit("runs", task.runs);
 }
 
-Lot lot_from_json(const json& value) {
-  return {value.at("kind"),  value.at("model"),     value.at("device"),  value.at("gpus"),          value.at("first_task"),
-          value.at("tasks"), value.at("longest_s"), value.at("seconds"), value.at("longest_run_s"), value.value("common", "")};
+template <typename V>
+void fields(V& visit, TaskFile& task) {
+  visit("version", task.version);
+  visit("stopping", task.stopping);
+  visit("points", task.points);
 }
+
+}  // namespace
+
+template <>
+struct JsonText<Attempt::State> {
+  static std::string_view text(Attempt::State state) { return state_names[static_cast<size_t>(state)]; }
+  static std::optional<Attempt::State> parse(std::string_view name) {
+    const auto state = std::find(state_names.begin(), state_names.end(), name);
+    return state == state_names.end() ? std::nullopt : std::optional(static_cast<Attempt::State>(state - state_names.begin()));
+  }
+};
+
+// There are many, so each is a list.
+template <>
+struct JsonForm<FleetTask> {
+  static nlohmann::json json(const FleetTask& task) { return {task.lot, task.records, task.seconds}; }
+  static void read(const nlohmann::json& json, const JsonPlace& place, FleetTask& task) {
+    if (!json.is_array() || json.size() != 3) place.fail("is not a list of 3 numbers");
+    read_json(json[0], place, task.lot);
+    read_json(json[1], place, task.records);
+    read_json(json[2], place, task.seconds);
+  }
+};
+
+template <typename V>
+void fields(V& visit, Lot& lot) {
+  visit("kind", lot.kind);
+  visit("model", lot.model);
+  visit("device", lot.device);
+  visit("gpus", lot.gpus);
+  visit("first_task", lot.first_task);
+  visit("tasks", lot.tasks);
+  visit("longest_s", lot.longest_s);
+  visit("seconds", lot.seconds);
+  visit("longest_run_s", lot.longest_run_s);
+  visit("common", may_be_missing(lot.common));
+}
+
+template <typename V>
+void fields(V& visit, Fleet& fleet) {
+  visit("id", fleet.id);
+  visit("study", fleet.study);
+  visit("study_file", fleet.study_file);
+  visit("seed", fleet.seed);
+  visit("created_unix", fleet.created_unix);
+  visit("scheduler", fleet.scheduler);
+  visit("options", fleet.options);
+  visit("kinds", fleet.kinds);
+  visit("program", fleet.program);
+  visit("bundle", fleet.bundle);
+  visit("directory", fleet.directory);
+  visit("cache", fleet.cache);
+  visit("device_kind", fleet.device_kind);
+  visit("timeout", fleet.timeout);
+  visit("hand_in_s", fleet.hand_in_s);
+  visit("cpus", fleet.cpus);
+  visit("lots", fleet.lots);
+  visit("tasks", fleet.tasks);
+}
+
+template <typename V>
+void fields(V& visit, Attempt& attempt) {
+  visit("id", attempt.id);
+  visit("task", attempt.task);
+  visit("node", attempt.node);
+  visit("device", attempt.device);
+  visit("reason", attempt.reason);
+  visit("job", attempt.job);
+  visit("restart", attempt.restart);
+  visit("state", attempt.state);
+  visit("began_unix", attempt.began_unix);
+  visit("told_unix", attempt.told_unix);
+  visit("records", attempt.records);
+  visit("clock_ahead_s", attempt.clock_ahead_s);
+  visit("slowest_hand_in_s", attempt.slowest_hand_in_s);
+  visit("common", may_be_missing(attempt.common));
+}
+
+namespace {
 
 json fleet_to_json(const Fleet& fleet) {
-  json lots = json::array(), tasks = json::array();
-  for (const Lot& lot : fleet.lots) lots.push_back(lot_to_json(lot));
-  for (const FleetTask& task : fleet.tasks) tasks.push_back({task.lot, task.records, task.seconds});
-  return {{"version", fleet_version},
-          {"id", fleet.id},
-          {"study", fleet.study},
-          {"study_file", fleet.study_file},
-          {"seed", fleet.seed},
-          {"created_unix", fleet.created_unix},
-          {"scheduler", fleet.scheduler},
-          {"options", fleet.options},
-          {"kinds", fleet.kinds},
-          {"program", fleet.program},
-          {"bundle", fleet.bundle},
-          {"directory", fleet.directory},
-          {"cache", fleet.cache},
-          {"device_kind", fleet.device_kind},
-          {"timeout", fleet.timeout},
-          {"hand_in_s", fleet.hand_in_s},
-          {"cpus", fleet.cpus},
-          {"lots", lots},
-          {"tasks", tasks}};
+  json file = json_of(fleet);
+  file["version"] = fleet_version;
+  return file;
 }
 
 // Checks that every name of another part of the file exists, so that later code need not look.
@@ -90,94 +169,50 @@ void require_whole(const Fleet& fleet) {
 }
 
 Fleet fleet_from_json(const json& value) {
-  if (const int version = value.at("version"); version > fleet_version)
+  const JsonPlace whole{nullptr, "fleet"};
+  const FieldReader reader(value, whole);
+  int version = 0;
+  reader("version", version);
+  if (version > fleet_version)
     throw Error(ErrorKind::input, fmt::format("made by a newer deepgap (version {}; this one knows {})", version, fleet_version));
-  Fleet fleet;
-  fleet.id = value.at("id");
-  fleet.study = value.at("study");
-  fleet.study_file = value.at("study_file");
-  fleet.seed = value.at("seed");
-  fleet.created_unix = value.at("created_unix");
-  fleet.scheduler = value.at("scheduler");
-  fleet.options = value.at("options").get<std::map<std::string, std::string>>();
-  fleet.kinds = value.at("kinds").get<std::vector<std::string>>();
-  fleet.program = value.at("program");
-  fleet.bundle = value.at("bundle");
-  fleet.directory = value.at("directory");
-  fleet.cache = value.at("cache");
-  fleet.device_kind = value.at("device_kind");
-  fleet.timeout = value.at("timeout");
-  fleet.hand_in_s = value.at("hand_in_s");
-  fleet.cpus = value.at("cpus");
-  for (const json& lot : value.at("lots")) fleet.lots.push_back(lot_from_json(lot));
-  for (const json& task : value.at("tasks")) fleet.tasks.push_back({task.at(0), task.at(1), task.at(2)});
+  auto fleet = json_to<Fleet>(value, "fleet");
   require_whole(fleet);
   return fleet;
 }
 
-// Points with their repeats; of each stopping rule one, since a task's Points have few.
-json task_to_json(const std::vector<Job>& jobs) {
-  json rules = json::array(), points = json::array();
-  std::map<std::string, size_t> known_rules;
-  std::map<std::string, size_t> known_points;
+TaskFile task_of(const std::vector<Job>& jobs) {
+  TaskFile task;
+  std::map<std::string, size_t> known;
   for (const Job& job : jobs) {
-    const json rule = stopping_to_json(job.stopping);
-    const auto [found, new_rule] = known_rules.try_emplace(rule.dump(), rules.size());
-    if (new_rule) rules.push_back(rule);
-    const auto [point, is_new] = known_points.try_emplace(job.point_id, points.size());
-    if (is_new)
-      points.push_back({{"point_id", job.point_id},
-                        {"point", point_to_json(job.point)},
-                        {"stopping", found->second},
-                        {"check", job.check},
-                        {"skip", job.skip_reason},
-                        {"runs", json::array()}});
-    points[point->second]["runs"].push_back({job.repeat, job.sweep});
+    const auto rule = std::find(task.stopping.begin(), task.stopping.end(), job.stopping);
+    const auto index = static_cast<size_t>(rule - task.stopping.begin());
+    if (rule == task.stopping.end()) task.stopping.push_back(job.stopping);
+    const auto [point, is_new] = known.try_emplace(job.point_id, task.points.size());
+    if (is_new) task.points.push_back({job.point_id, job.point, index, job.check, job.skip_reason, {}});
+    task.points[point->second].runs.push_back({job.repeat, job.sweep});
   }
-  return {{"version", fleet_version}, {"stopping", rules}, {"points", points}};
+  return task;
 }
 
-std::vector<Job> task_from_json(const json& value) {
+std::vector<Job> jobs_of(const json& value) {
+  const auto task = json_to<TaskFile>(value, "task");
   std::vector<Job> jobs;
-  for (const json& entry : value.at("points")) {
+  for (const TaskPoint& entry : task.points) {
+    if (entry.stopping >= task.stopping.size())
+      throw Error(ErrorKind::input, "damaged task: a point names a stopping rule that it does not have");
     Job job;
-    job.point = point_from_json(entry.at("point"));
+    job.point = entry.point;
     job.point_id = point_id(job.point);
-    job.stopping = stopping_from_json(value.at("stopping").at(entry.at("stopping").get<size_t>()));
-    job.check = entry.at("check");
-    job.skip_reason = entry.at("skip");
-    for (const json& run : entry.at("runs")) {
-      job.repeat = run.at(0);
-      job.sweep = run.at(1);
+    job.stopping = task.stopping[entry.stopping];
+    job.check = entry.check;
+    job.skip_reason = entry.skip_reason;
+    for (const auto& [repeat, sweep] : entry.runs) {
+      job.repeat = repeat;
+      job.sweep = sweep;
       jobs.push_back(job);
     }
   }
   return jobs;
-}
-
-Attempt::State state_from(const std::string& name) {
-  const auto state = std::find(state_names.begin(), state_names.end(), name);
-  if (state == state_names.end()) throw Error(ErrorKind::input, fmt::format("an attempt is '{}', which this deepgap does not know", name));
-  return static_cast<Attempt::State>(state - state_names.begin());
-}
-
-Attempt attempt_from_json(const json& value) {
-  Attempt attempt;
-  attempt.id = value.at("id");
-  attempt.node = value.at("node");
-  attempt.device = value.at("device");
-  attempt.reason = value.at("reason");
-  attempt.job = value.at("job");
-  attempt.task = value.at("task");
-  attempt.restart = value.at("restart");
-  attempt.state = state_from(value.at("state"));
-  attempt.began_unix = value.at("began_unix");
-  attempt.told_unix = value.at("told_unix");
-  attempt.records = value.at("records");
-  attempt.clock_ahead_s = value.at("clock_ahead_s");
-  attempt.slowest_hand_in_s = value.at("slowest_hand_in_s");
-  attempt.common = value.value("common", std::vector<double>());
-  return attempt;
 }
 
 // Returns files in order of their names; none if there is no such folder.
@@ -211,13 +246,7 @@ Fleet read_fleet(const std::string& folder) {
     throw Error(
         ErrorKind::input,
         fmt::format("{} is not the folder of a fleet (it has no fleet.json): give the folder that `deepgap fleet` printed", folder));
-  Fleet fleet = read_file(path, [&](const json& value) {
-    try {
-      return fleet_from_json(value);
-    } catch (const Error& failure) {
-      throw Error(failure.kind(), fmt::format("{}: {}", path, failure.what()));
-    }
-  });
+  Fleet fleet = read_file(path, fleet_from_json);
   fleet.folder = fs::absolute(folder).lexically_normal().string();
   return fleet;
 }
@@ -229,7 +258,7 @@ void write_fleet(const Fleet& fleet, const std::vector<std::vector<Job>>& jobs) 
                                               fleet.folder, fleet.folder));
   for (const char* name : {"tasks", "parts", "scripts", "logs"}) make_directories(fleet.folder + "/" + name);
   for (size_t task = 0; task < jobs.size(); ++task)
-    write_file_atomic(fleet.task_file(static_cast<int>(task)), dump(task_to_json(jobs[task])));
+    write_file_atomic(fleet.task_file(static_cast<int>(task)), dump(json_of(task_of(jobs[task]))));
   write_file_atomic(fleet.folder + "/fleet.json", dump(fleet_to_json(fleet)));
 }
 
@@ -247,32 +276,18 @@ void remove_fleet(const Fleet& fleet, bool whole) {
 std::vector<Job> read_task(const Fleet& fleet, int task) {
   if (task < 0 || static_cast<size_t>(task) >= fleet.tasks.size())
     throw Error(ErrorKind::usage, fmt::format("{} has no task {}: they are 0 to {}", fleet.folder, task, fleet.tasks.size() - 1));
-  return read_file(fleet.task_file(task), task_from_json);
+  return read_file(fleet.task_file(task), jobs_of);
 }
 
 void write_attempt(const Fleet& fleet, const Attempt& attempt) {
-  const json value{{"id", attempt.id},
-                   {"task", attempt.task},
-                   {"node", attempt.node},
-                   {"device", attempt.device},
-                   {"reason", attempt.reason},
-                   {"job", attempt.job},
-                   {"restart", attempt.restart},
-                   {"state", state_names[static_cast<size_t>(attempt.state)]},
-                   {"began_unix", attempt.began_unix},
-                   {"told_unix", attempt.told_unix},
-                   {"records", attempt.records},
-                   {"clock_ahead_s", attempt.clock_ahead_s},
-                   {"slowest_hand_in_s", attempt.slowest_hand_in_s},
-                   {"common", attempt.common}};
-  write_file_atomic(fmt::format("{}/attempt-{}.json", fleet.parts_of(attempt.task), attempt.id), dump(value));
+  write_file_atomic(fmt::format("{}/attempt-{}.json", fleet.parts_of(attempt.task), attempt.id), dump(json_of(attempt)));
 }
 
 std::vector<Attempt> read_attempts(const Fleet& fleet, int task) {
   std::vector<Attempt> attempts;
   for (const std::string& path : files_of(fleet.parts_of(task), ".json")) {
     try {
-      attempts.push_back(read_file(path, attempt_from_json));
+      attempts.push_back(read_file(path, [](const json& value) { return json_to<Attempt>(value, "attempt"); }));
     } catch (const Error&) {
       continue;  // written on a full disk, or removed meanwhile: nothing is known about this attempt
     }

@@ -42,7 +42,7 @@ TEST(Fleet, WhatIsDamagedIsSaidInPlainWords) {
   EXPECT_THAT(said_of([](json& file) { file["lots"][0]["kind"] = 1; }), HasSubstr("a lot names tasks or a kind"));
   EXPECT_THAT(said_of([](json& file) { file["tasks"][0][0] = 7; }), HasSubstr("a task names a lot"));
   EXPECT_THAT(said_of([](json& file) { file.erase("seed"); }),
-              testing::AllOf(HasSubstr("damaged: key 'seed' not found"), Not(HasSubstr("json.exception"))));
+              testing::AllOf(HasSubstr("damaged fleet: 'seed' is missing"), Not(HasSubstr("json.exception"))));
   EXPECT_THAT(said_of([](json& file) { file["cpus"] = "two"; }), Not(HasSubstr("json.exception")));
 }
 

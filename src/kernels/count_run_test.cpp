@@ -1,5 +1,6 @@
 #include "kernels/count_run.h"
 
+#include "base/json_fields.h"
 #include "kernels/counter_table.h"
 #include "kernels/counters_fake.h"
 
@@ -109,8 +110,8 @@ TEST_F(CountedRunTest, CountsTheWholeAndEachOfItsKernels) {
   EXPECT_EQ(run.passes, 24) << "four groups, the whole and its parts, three passes each";
   ASSERT_EQ(run.known.size(), 4U);
   EXPECT_EQ(run.known[3].counted, 4096);
-  EXPECT_EQ(counted_run_to_json(counted_run_from_json(counted_run_to_json(run))), counted_run_to_json(run));
-  EXPECT_TRUE(counted_run_from_json(counted_run_to_json(run)).known[3].is_right());
+  EXPECT_EQ(json_of(json_to<CountedRun>(json_of(run), "run")), json_of(run));
+  EXPECT_TRUE(json_to<CountedRun>(json_of(run), "run").known[3].is_right());
 }
 
 TEST_F(CountedRunTest, CountsLayersWhereKernelsAreNotToldApart) {
@@ -183,7 +184,7 @@ TEST_F(CountedRunTest, SaysWhatIsMissingAndHowToGetIt) {
   const CountedRun run = counted();
   EXPECT_THAT(run.missing, HasSubstr("run as root"));
   EXPECT_FALSE(run.has_counts());
-  EXPECT_EQ(counted_run_from_json(counted_run_to_json(run)).missing, run.missing);
+  EXPECT_EQ(json_to<CountedRun>(json_of(run), "run").missing, run.missing);
 }
 
 TEST_F(CountedRunTest, CountsTheWholeAloneWhereTheWorkIsAnotherThanTheTracedOne) {

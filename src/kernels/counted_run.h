@@ -4,8 +4,6 @@
 
 #include "kernels/ncu_csv.h"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <string>
 #include <vector>
 
@@ -43,7 +41,42 @@ struct CountedRun {
   bool has_counts() const { return missing.empty() && !whole.metrics.empty(); }
 };
 
-nlohmann::json counted_run_to_json(const CountedRun& run);
-CountedRun counted_run_from_json(const nlohmann::json& json);
+template <typename V>
+void fields(V& visit, KernelCounters& counters) {
+  visit("name", counters.kernel);
+  visit("family", counters.family);
+  visit("grid", counters.grid);
+  visit("block", counters.block);
+  visit("stream", counters.stream);
+  visit("traced_s", counters.traced_seconds);
+  visit("metrics", counters.metrics);
+}
+
+template <typename V>
+void fields(V& visit, CountedPart& part) {
+  fields(visit, part.counters);
+  visit("layer", part.layer);
+}
+
+template <typename V>
+void fields(V& visit, KnownCount& known) {
+  visit("what", known.what);
+  visit("group", known.group);
+  visit("expected", known.expected);
+  visit("counted", known.counted);
+  visit("tolerance", known.tolerance);
+}
+
+template <typename V>
+void fields(V& visit, CountedRun& run) {
+  visit("chip", run.chip);
+  visit("by_kernel", run.by_kernel);
+  visit("parts", run.parts);
+  visit("whole", run.whole);
+  visit("known", run.known);
+  visit("parts_missing", run.notes);
+  visit("passes", run.passes);
+  visit("missing", run.missing);
+}
 
 }  // namespace deepgap

@@ -1,12 +1,11 @@
 #include "kernels/trace_json.h"
 
-#include "base/json_words.h"
+#include "base/json_fields.h"
 #include "kernels/families.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -17,38 +16,6 @@ namespace deepgap {
 using nlohmann::json;
 
 namespace {
-
-json kernel_json(const Kernel& k) {
-  json row = launch_json(k);
-  row.update({{"layer", k.layer}, {"begin_ns", k.begin}, {"end_ns", k.end}, {"correlation", k.correlation}, {"graph_node", k.graph_node}});
-  return row;
-}
-
-Kernel kernel_from(const json& row) {
-  Kernel k;
-  row.at("name").get_to(k.name);
-  row.at("family").get_to(k.family);
-  row.at("layer").get_to(k.layer);
-  row.at("begin_ns").get_to(k.begin);
-  row.at("end_ns").get_to(k.end);
-  row.at("grid").get_to(k.grid);
-  row.at("block").get_to(k.block);
-  row.at("registers").get_to(k.registers);
-  row.at("shared_bytes").get_to(k.shared_bytes);
-  row.at("local_bytes").get_to(k.local_bytes);
-  row.at("stream").get_to(k.stream);
-  row.at("correlation").get_to(k.correlation);
-  row.at("graph_node").get_to(k.graph_node);
-  return k;
-}
-
-// They lead into the trace's own layers, whoever wrote the file.
-template <typename Traced>
-void check_layers(const std::vector<Traced>& traced, size_t layers) {
-  for (const Traced& one : traced)
-    if (one.layer < -1 || (one.layer >= 0 && static_cast<size_t>(one.layer) >= layers))
-      throw Error(ErrorKind::input, fmt::format("not a trace: it has {} layers and an entry for layer {}", layers, one.layer));
-}
 
 constexpr int device_process = 1, host_process = 2, layer_track = 0, first_stream_track = 1;
 constexpr double us = 1e-3;
@@ -84,54 +51,29 @@ void add_layers(const Trace& trace, json& events) {
 
 }  // namespace
 
-json launch_json(const Kernel& k) {
-  return {{"name", k.name},
-          {"family", k.family},
-          {"grid", k.grid},
-          {"block", k.block},
-          {"registers", k.registers},
-          {"shared_bytes", k.shared_bytes},
-          {"local_bytes", k.local_bytes},
-          {"stream", k.stream}};
+json launch_json(const Kernel& kernel) {
+  FieldWriter writer;
+  launch_fields(writer, const_cast<Kernel&>(kernel));
+  return std::move(writer).take();
 }
 
-json trace_to_json(const Trace& trace) {
-  json object{{"layers", json::array()}, {"kernels", json::array()}, {"copies", json::array()}, {"calls", json::array()}};
-  object["dropped"] = trace.dropped;
-  for (const TracedLayer& layer : trace.layers) object["layers"].push_back({{"name", layer.name}, {"op", layer.op}});
-  for (const Kernel& kernel : trace.kernels) object["kernels"].push_back(kernel_json(kernel));
-  for (const DeviceCopy& copy : trace.copies)
-    object["copies"].push_back({{"what", copy.what},
-                                {"layer", copy.layer},
-                                {"begin_ns", copy.begin},
-                                {"end_ns", copy.end},
-                                {"bytes", copy.bytes},
-                                {"stream", copy.stream},
-                                {"correlation", copy.correlation},
-                                {"graph_node", copy.graph_node}});
-  for (const HostCall& call : trace.calls)
-    object["calls"].push_back(
-        {{"name", call.name}, {"begin_ns", call.begin}, {"end_ns", call.end}, {"correlation", call.correlation}, {"thread", call.thread}});
-  return object;
+void check_layers(const Trace& trace) {
+  const auto layers = static_cast<int64_t>(trace.layers.size());
+  const auto check = [&](const auto& traced) {
+    for (const auto& one : traced)
+      if (one.layer < -1 || one.layer >= layers)
+        throw Error(ErrorKind::input, fmt::format("damaged trace: it has {} layers and an entry for layer {}", layers, one.layer));
+  };
+  check(trace.kernels);
+  check(trace.copies);
 }
+
+json trace_to_json(const Trace& trace) { return json_of(trace); }
 
 Trace trace_from_json(const json& object) {
-  try {
-    Trace trace;
-    object.at("dropped").get_to(trace.dropped);
-    for (const json& row : object.at("layers")) trace.layers.push_back({row.at("name"), row.at("op")});
-    for (const json& row : object.at("kernels")) trace.kernels.push_back(kernel_from(row));
-    for (const json& row : object.at("copies"))
-      trace.copies.push_back({row.at("what"), row.at("layer"), row.at("begin_ns"), row.at("end_ns"), row.at("bytes"), row.at("stream"),
-                              row.at("correlation"), row.at("graph_node")});
-    for (const json& row : object.at("calls"))
-      trace.calls.push_back({row.at("name"), row.at("begin_ns"), row.at("end_ns"), row.at("correlation"), row.at("thread")});
-    check_layers(trace.kernels, trace.layers.size());
-    check_layers(trace.copies, trace.layers.size());
-    return trace;
-  } catch (const json::exception& error) {
-    throw Error(ErrorKind::input, fmt::format("not a trace: {}", json_words(error)));
-  }
+  Trace trace = json_to<Trace>(object, "trace");
+  check_layers(trace);
+  return trace;
 }
 
 json trace_events(const Trace& trace, const std::string& title) {

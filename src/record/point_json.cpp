@@ -2,72 +2,50 @@
 // nlohmann::json sorts keys, no key is ever left out, and a golden test holds one id. What may be a path may be no UTF-8
 // (base/byte_text.h).
 #include "record/dataset_hash.h"
-#include "record/json_fields.h"
-#include "record/record_json.h"
+#include "record/json_text.h"
 
 #include "base/byte_text.h"
 #include "base/hash.h"
 
 namespace deepgap {
 
+template <typename V>
+void fields(V& visit, Placement& placement) {
+  visit("devices", placement.devices);
+  visit("processes", placement.processes);
+}
+
+template <typename V>
+void fields(V& visit, Point& point) {
+  visit("task", point.task);
+  visit("model", Bytes{point.model});
+  visit("model_hash", point.model_hash);
+  visit("weights", Bytes{point.weights});
+  visit("dataset", Bytes{point.dataset});
+  visit("backend", point.backend);
+  visit("placement", point.placement);
+  visit("precision", point.precision);
+  visit("batch", point.batch);
+  visit("scenario", point.scenario);
+  visit("threads", point.threads);
+}
+
 nlohmann::json point_to_json(const Point& point) {
-  nlohmann::json devices = nlohmann::json::array();
-  for (const DeviceId& device : point.placement.devices) devices.push_back(utf8_text(device_name(device)));
-  nlohmann::json options = nlohmann::json::object();
-  for (const auto& [key, value] : point.options) options[utf8_text(key)] = as_utf8(value);
-  nlohmann::json json = nlohmann::json::object();
-  put(json, "task", point.task);
-  json["model"] = as_utf8(point.model);
-  put(json, "model_hash", point.model_hash);
-  json["weights"] = as_utf8(point.weights);
-  json["dataset"] = as_utf8(point.dataset);
-  put(json, "backend", point.backend);
-  json["placement"] = {{"devices", std::move(devices)}, {"processes", point.placement.processes}};
-  put(json, "precision", std::string(name_of(point.precision)));
-  put(json, "batch", point.batch);
-  put(json, "scenario", point.scenario);
-  put(json, "threads", point.threads);
-  json["options"] = std::move(options);
-  return json;
+  FieldWriter writer;
+  fields(writer, const_cast<Point&>(point));
+  std::map<std::string, std::string> options;
+  for (const auto& [key, value] : point.options) options[key] = as_utf8(value);
+  writer("options", options);
+  return valid_utf8(std::move(writer).take());
 }
 
 Point point_from_json(const nlohmann::json& json) {
-  const Fields fields(json, "point");
+  const JsonPlace whole{nullptr, "point"};
+  FieldReader reader(json, whole);
   Point point;
-  const auto get_bytes = [&](const char* key, std::string& value) {
-    fields.get(key, value);
-    value = of_utf8(value);
-  };
-  fields.get("task", point.task);
-  get_bytes("model", point.model);
-  fields.get("model_hash", point.model_hash);
-  get_bytes("weights", point.weights);
-  get_bytes("dataset", point.dataset);
-  fields.get("backend", point.backend);
-  std::string precision(name_of(point.precision));
-  fields.get("precision", precision);
-  if (const auto known = precision_from(precision)) {
-    point.precision = *known;
-  } else {
-    fields.fail(fmt::format("there is no precision '{}'", precision));
-  }
-  fields.get("batch", point.batch);
-  fields.get("scenario", point.scenario);
-  fields.get("threads", point.threads);
-  const Fields placement(fields.at("placement"), "placement");
-  placement.get("processes", point.placement.processes);
-  point.placement.devices.clear();
-  for (const auto& name : placement.at("devices")) {
-    const auto device = name.is_string() ? device_from(name.get_ref<const std::string&>()) : std::nullopt;
-    if (!device) placement.fail("a device has no valid name");
-    point.placement.devices.push_back(*device);
-  }
-  const auto& options = fields.at("options");
-  if (!options.is_object()) fields.fail("'options' is not a JSON object");
-  for (const auto& [key, value] : options.items()) {
-    if (!value.is_string()) fields.fail(fmt::format("option '{}' is not a string", key));
-    point.options.emplace(key, of_utf8(value.get_ref<const std::string&>()));
-  }
+  fields(reader, point);
+  reader("options", point.options);
+  for (auto& [key, value] : point.options) value = of_utf8(value);
   return point;
 }
 

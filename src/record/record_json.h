@@ -36,10 +36,6 @@ nlohmann::json stopping_to_json(const StoppingSettings& settings);
 StoppingSettings stopping_from_json(const nlohmann::json& json);
 nlohmann::json facts_to_json(const Facts& facts);
 Facts facts_from_json(const nlohmann::json& json);
-nlohmann::json check_to_json(const CheckResult& check);
-CheckResult check_from_json(const nlohmann::json& json);
-nlohmann::json windows_to_json(const std::vector<Window>& windows);
-std::vector<Window> windows_from_json(const nlohmann::json& json);
 
 // Everything but timings and series, which travel and rest as blocks (timing_block.h).
 nlohmann::json record_to_json(const Record& record);

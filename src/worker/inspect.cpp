@@ -1,6 +1,7 @@
 #include "worker/inspect.h"
 
 #include "base/confine.h"
+#include "base/json_fields.h"
 #include "base/text.h"
 #include "dataset/dataset_content.h"
 #include "dataset/open_dataset.h"
@@ -350,37 +351,24 @@ void answer_lines(Inspection& inspection, std::string_view lines, FrameWriter& w
 
 }  // namespace
 
-nlohmann::json inspected_to_json(const InspectedPoint& inspected) {
-  return {{"supported", inspected.supported},
-          {"reason", inspected.reason},
-          {"refused_by", inspected.refused_by},
-          {"model_hash", inspected.model_hash},
-          {"dataset_hash", inspected.dataset_hash},
-          {"process_key", inspected.process_key},
-          {"backend_version", inspected.backend_version},
-          {"batch", inspected.batch},
-          {"parameters", inspected.parameters},
-          {"macs_per_item", inspected.macs_per_item},
-          {"flop_per_item", inspected.flop_per_item},
-          {"bytes_per_item", inspected.bytes_per_item}};
+template <typename V>
+void fields(V& visit, InspectedPoint& inspected) {
+  visit("supported", inspected.supported);
+  visit("reason", inspected.reason);
+  visit("refused_by", inspected.refused_by);
+  visit("model_hash", inspected.model_hash);
+  visit("dataset_hash", inspected.dataset_hash);
+  visit("process_key", inspected.process_key);
+  visit("backend_version", inspected.backend_version);
+  visit("batch", inspected.batch);
+  visit("parameters", inspected.parameters);
+  visit("macs_per_item", inspected.macs_per_item);
+  visit("flop_per_item", inspected.flop_per_item);
+  visit("bytes_per_item", inspected.bytes_per_item);
 }
 
-InspectedPoint inspected_from_json(const nlohmann::json& json) {
-  InspectedPoint inspected;
-  json.at("supported").get_to(inspected.supported);
-  json.at("reason").get_to(inspected.reason);
-  json.at("refused_by").get_to(inspected.refused_by);
-  json.at("model_hash").get_to(inspected.model_hash);
-  json.at("dataset_hash").get_to(inspected.dataset_hash);
-  json.at("process_key").get_to(inspected.process_key);
-  json.at("backend_version").get_to(inspected.backend_version);
-  json.at("batch").get_to(inspected.batch);
-  json.at("parameters").get_to(inspected.parameters);
-  json.at("macs_per_item").get_to(inspected.macs_per_item);
-  json.at("flop_per_item").get_to(inspected.flop_per_item);
-  json.at("bytes_per_item").get_to(inspected.bytes_per_item);
-  return inspected;
-}
+nlohmann::json inspected_to_json(const InspectedPoint& inspected) { return json_of(inspected); }
+InspectedPoint inspected_from_json(const nlohmann::json& json) { return json_to<InspectedPoint>(json, "inspection"); }
 
 std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken,
                                            const InspectionListener& about_to) {

@@ -1,12 +1,11 @@
 #include "worker/output_sketch.h"
 
-#include "base/json_words.h"
+#include "base/json_fields.h"
 #include "worker/check.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -53,26 +52,26 @@ OutputSketch sketch_of(std::span<const TensorView> outputs, int64_t items) {
   return sketch;
 }
 
-nlohmann::json sketch_to_json(const OutputSketch& sketch) {
-  nlohmann::json outputs = nlohmann::json::array();
-  for (const OutputSketch::Output& output : sketch.outputs) outputs.push_back({{"elements", output.elements}, {"buckets", output.buckets}});
-  return {{"min_sqnr_db", sketch.min_sqnr_db}, {"outputs", std::move(outputs)}};
+template <typename V>
+void fields(V& visit, OutputSketch::Output& output) {
+  visit("elements", output.elements);
+  visit("buckets", output.buckets);
 }
 
+template <typename V>
+void fields(V& visit, OutputSketch& sketch) {
+  visit("min_sqnr_db", sketch.min_sqnr_db);
+  visit("outputs", sketch.outputs);
+}
+
+nlohmann::json sketch_to_json(const OutputSketch& sketch) { return json_of(sketch); }
+
 OutputSketch sketch_from_json(const nlohmann::json& json) {
-  try {
-    OutputSketch sketch;
-    json.at("min_sqnr_db").get_to(sketch.min_sqnr_db);
-    for (const nlohmann::json& output : json.at("outputs"))
-      sketch.outputs.push_back({output.at("elements").get<int64_t>(), output.at("buckets").get<std::vector<double>>()});
-    for (const OutputSketch::Output& output : sketch.outputs) {
-      if (output.buckets.size() != bucket_count)
-        throw Error(ErrorKind::input, "damaged sketch of outputs: not as many buckets as there are");
-    }
-    return sketch;
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::input, "damaged sketch of outputs: " + json_words(error));
+  auto sketch = json_to<OutputSketch>(json, "sketch of outputs");
+  for (const OutputSketch::Output& output : sketch.outputs) {
+    if (output.buckets.size() != bucket_count) throw Error(ErrorKind::input, "damaged sketch of outputs: not as many buckets as there are");
   }
+  return sketch;
 }
 
 std::string difference_words(const OutputSketch& first, const OutputSketch& second, double min_sqnr_db) {

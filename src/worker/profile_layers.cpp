@@ -8,6 +8,7 @@
 #include "worker/batch_runner.h"
 #include "worker/plugin.h"
 #include "worker/quicker_half.h"
+#include "worker/request_json.h"
 #include "worker/run_graph.h"
 #include "worker/watch_device.h"
 
@@ -15,7 +16,6 @@
 #include <deepgap/batching.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -104,16 +104,20 @@ void watch(LayerProfile& profile, BatchRunner& runner, const ProfileRequest& req
 
 }  // namespace
 
-nlohmann::json profile_request_to_json(const ProfileRequest& request) {
-  return {{"engine", outputs_request_to_json(request.engine)},
-          {"batch", request.batch},
-          {"rounds", request.rounds},
-          {"watch", request.watch},
-          {"count", request.count}};
+template <typename V>
+void fields(V& visit, ProfileRequest& request) {
+  visit("engine", request.engine);
+  visit("batch", request.batch);
+  visit("rounds", request.rounds);
+  visit("watch", request.watch);
+  visit("count", request.count);
 }
 
+nlohmann::json profile_request_to_json(const ProfileRequest& request) { return json_of(request); }
 ProfileRequest profile_request_from_json(const nlohmann::json& json) {
-  return {outputs_request_from_json(json.at("engine")), json.at("batch"), json.at("rounds"), json.at("watch"), json.at("count")};
+  auto request = json_to<ProfileRequest>(json, "request for a profile");
+  request.engine.model.cache_dir = request.engine.cache_dir;
+  return request;
 }
 
 LayerProfile profile_layers(const ProfileRequest& request) {

@@ -1,7 +1,7 @@
 #include "worker/profile_point.h"
 
 #include "record/duel_set.h"
-#include "record/record_json.h"
+#include "record/json_text.h"
 #include "record/tenant_set.h"
 #include "telemetry/environment.h"
 #include "worker/group.h"
@@ -35,12 +35,17 @@ std::string why_not_profiled(const Point& point) {
   return {};
 }
 
-nlohmann::json point_profile_request_to_json(const PointProfileRequest& request) {
-  return {{"point", point_to_json(request.point)}, {"cache_dir", request.cache_dir}, {"watch", request.watch}, {"count", request.count}};
+template <typename V>
+void fields(V& visit, PointProfileRequest& request) {
+  visit("point", request.point);
+  visit("cache_dir", request.cache_dir);
+  visit("watch", request.watch);
+  visit("count", request.count);
 }
 
+nlohmann::json point_profile_request_to_json(const PointProfileRequest& request) { return json_of(request); }
 PointProfileRequest point_profile_request_from_json(const nlohmann::json& json) {
-  return {point_from_json(json.at("point")), json.at("cache_dir"), json.at("watch"), json.at("count")};
+  return json_to<PointProfileRequest>(json, "request for a profile");
 }
 
 LayerProfile profile_point(const PointProfileRequest& request) {

@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "model/onnx_writer.h"
-#include "worker/model_request.h"
 #include "worker/quantized_model.h"
+#include "worker/request_json.h"
 
 #include <deepgap/error.h>
 
@@ -33,27 +33,19 @@ nlohmann::json report_of(const QuantizedModel& result, const Model& model, doubl
 
 }  // namespace
 
-nlohmann::json quantize_order_to_json(const QuantizeOrder& order) {
-  return {{"model", model_request_to_json(order.model)},
-          {"settings", quantize_options_of(order.settings)},
-          {"point_dataset", order.point_dataset},
-          {"threads", order.threads},
-          {"output", order.output},
-          {"table", order.table},
-          {"save_table", order.save_table}};
+template <typename V>
+void fields(V& visit, QuantizeOrder& order) {
+  visit("model", order.model);
+  visit("settings", order.settings);
+  visit("point_dataset", order.point_dataset);
+  visit("threads", order.threads);
+  visit("output", order.output);
+  visit("table", order.table);
+  visit("save_table", order.save_table);
 }
 
-QuantizeOrder quantize_order_from_json(const nlohmann::json& json) {
-  QuantizeOrder order;
-  order.model = model_request_from_json(json.at("model"));
-  order.settings = quantize_settings(json.at("settings").get<std::map<std::string, std::string>>(), "--");
-  json.at("point_dataset").get_to(order.point_dataset);
-  json.at("threads").get_to(order.threads);
-  json.at("output").get_to(order.output);
-  json.at("table").get_to(order.table);
-  json.at("save_table").get_to(order.save_table);
-  return order;
-}
+nlohmann::json quantize_order_to_json(const QuantizeOrder& order) { return json_of(order); }
+QuantizeOrder quantize_order_from_json(const nlohmann::json& json) { return json_to<QuantizeOrder>(json, "order to quantize"); }
 
 nlohmann::json carry_out(const QuantizeOrder& order) {
   const auto begin = std::chrono::steady_clock::now();

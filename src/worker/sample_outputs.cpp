@@ -9,8 +9,8 @@
 #include "model/zoo/zoo.h"
 #include "record/record_json.h"
 #include "worker/memory_limit.h"
-#include "worker/model_request.h"
 #include "worker/quantized_model.h"
+#include "worker/request_json.h"
 #include "worker/run_graph.h"
 
 #include <deepgap/error.h>
@@ -62,37 +62,9 @@ std::shared_ptr<const Model> engine_model_for(const OutputsRequest& request, con
 
 }  // namespace
 
-nlohmann::json outputs_request_to_json(const OutputsRequest& request) {
-  return {{"model", model_request_to_json(request.model)},
-          {"backend", request.backend},
-          {"checked", request.checked},
-          {"device", device_name(request.device)},
-          {"precision", name_of(request.precision)},
-          {"precision_of_file", request.precision_of_file},
-          {"dataset", request.dataset},
-          {"samples", request.samples},
-          {"threads", request.threads},
-          {"cache_dir", request.cache_dir},
-          {"options", request.options},
-          {"quantize", quantize_options_of(request.quantize)}};
-}
-
+nlohmann::json outputs_request_to_json(const OutputsRequest& request) { return json_of(request); }
 OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
-  OutputsRequest request;
-  request.model = model_request_from_json(json.at("model"));
-  json.at("backend").get_to(request.backend);
-  json.at("checked").get_to(request.checked);
-  request.device = device_from(json.at("device").get<std::string>()).value();
-  const auto precision = precision_from(json.at("precision").get_ref<const std::string&>());
-  if (!precision) throw Error(ErrorKind::input, fmt::format("there is no precision {}", json.at("precision").dump()));
-  request.precision = *precision;
-  json.at("precision_of_file").get_to(request.precision_of_file);
-  json.at("dataset").get_to(request.dataset);
-  json.at("samples").get_to(request.samples);
-  json.at("threads").get_to(request.threads);
-  json.at("cache_dir").get_to(request.cache_dir);
-  json.at("options").get_to(request.options);
-  request.quantize = quantize_settings(json.at("quantize").get<std::map<std::string, std::string>>(), "--quantize ");
+  auto request = json_to<OutputsRequest>(json, "request for outputs");
   request.model.cache_dir = request.cache_dir;
   return request;
 }

@@ -222,7 +222,7 @@ class LocalTest(FleetCase):
         self.assertIn("holds a fleet already", self.fleet("s.toml", code=2))
         self.assertIn("has no task 7", self.fleet("task", "s.fleet", "7", code=2))
         self.write("{}", "s.fleet/fleet.json")
-        self.assertIn("fleet.json is damaged", self.fleet("status", "s.fleet", code=2))
+        self.assertIn("fleet.json: damaged fleet", self.fleet("status", "s.fleet", code=2))
 
 
 main()

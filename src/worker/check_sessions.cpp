@@ -20,8 +20,7 @@ namespace {
 
 class Checking {
  public:
-  Checking(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs, const Reference& reference, Group& group)
-      : order_(order), prepared_(prepared), inputs_(inputs), reference_(reference), group_(group) {}
+  Checking(const OrderContext& context, const Reference& reference) : context_(context), reference_(reference) {}
 
   // Adds what this Session answered. `where` stands before the words of a wrong result.
   void add(const Instances::Instance& instance, const std::string& where, SessionsCheck& found) const {
@@ -37,10 +36,11 @@ class Checking {
       found.facts["check"] = std::string("no output has the batch as its first dimension");
       return;
     }
-    const Point& point = order_.point;
+    const Point& point = context_.order.point;
     std::string wrong;
     if (!result->pass && is_judged_by_nodes(point)) {
-      NodeVerdict verdict = judge_by_nodes(point, instance.device, prepared_.options, order_.cache_dir, group_, *result);
+      NodeVerdict verdict =
+          judge_by_nodes(point, instance.device, context_.prepared.options, context_.order.cache_dir, context_.group, *result);
       found.facts["check"] = std::move(verdict.words);
       result = std::move(verdict.result);
       wrong = std::move(verdict.wrong);
@@ -52,31 +52,29 @@ class Checking {
     }
     if (!found.check || result->sqnr_db < found.check->sqnr_db) found.check = result;
     if (result->pass) return;
-    const Precision judged = judged_precision(point.precision, *inputs_.model);
+    const Precision judged = judged_precision(point.precision, *context_.inputs.model);
     if (wrong.empty()) wrong = mismatch_words(*result, judged);
     found.wrong = where + wrong + saturation_note(point.backend, instance.device, judged);
   }
 
  private:
   std::optional<CheckResult> compare(const Instances::Instance& instance) const {
-    return compare_batch(reference_, instance.session->outputs(0), largest_batch(order_.point, prepared_.options.dispatch),
-                         batching_of(inputs_.model->summary().inputs), judged_precision(order_.point.precision, *inputs_.model));
+    const Model& model = *context_.inputs.model;
+    const Point& point = context_.order.point;
+    return compare_batch(reference_, instance.session->outputs(0), largest_batch(point, context_.prepared.options.dispatch),
+                         batching_of(model.summary().inputs), judged_precision(point.precision, model));
   }
 
-  const WorkOrder& order_;
-  const Preparation& prepared_;
-  const Group::Inputs& inputs_;
+  const OrderContext& context_;
   const Reference& reference_;
-  Group& group_;
 };
 
 // An engine that answers a query with an error has not died: it does not do what it was given. A server may do it another time.
-double first_answer_ms(Target& target, Clock& clock, std::span<const uint32_t> samples, int64_t batch, bool on_server,
-                       const std::atomic<bool>& interrupted) {
+double first_answer_ms(Target& target, const OrderContext& context, int64_t batch) {
   try {
-    return first_result_ms(target, clock, samples, batch, interrupted);
+    return first_result_ms(target, context.clock, context.inputs.samples, batch, context.interrupted);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::internal || on_server) throw;
+    if (error.kind() != ErrorKind::internal || is_remote(context.order.point.placement)) throw;
     throw Error(ErrorKind::refused, error.what());
   }
 }
@@ -91,24 +89,26 @@ void require_content(std::span<const TensorView> outputs) {
 
 }  // namespace
 
-SessionsCheck check_sessions(LoadedOrder& loaded, const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs,
-                             const Reference* reference, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted) {
+SessionsCheck check_sessions(LoadedOrder& loaded, const OrderContext& context, const Reference* reference) {
   SessionsCheck found;
+  const WorkOrder& order = context.order;
+  const Preparation& prepared = context.prepared;
+  const Model& model = *context.inputs.model;
+  const std::atomic<bool>& interrupted = context.interrupted;
   const int64_t batch = largest_batch(order.point, prepared.options.dispatch);
-  const bool on_server = is_remote(order.point.placement);
   const auto& instances = loaded.instances().all();
   for (const Instances::Instance& instance : instances) {
-    const double ms = first_answer_ms(loaded.alone(instance), group.clock(order), inputs.samples, batch, on_server, interrupted);
+    const double ms = first_answer_ms(loaded.alone(instance), context, batch);
     if (prepared.computes && !interrupted.load()) require_content(instance.session->outputs(0));
     loaded.let_go();
-    pulse.beat();
-    if (prepared.computes && contender_place(order.point) && found.answers.outputs.empty() && random_node(inputs.model->graph()).empty()) {
+    context.pulse.beat();
+    if (prepared.computes && contender_place(order.point) && found.answers.outputs.empty() && random_node(model.graph()).empty()) {
       found.answers = sketch_of(instance.session->outputs(0), batch);
-      found.answers.min_sqnr_db = min_sqnr_db(judged_precision(order.point.precision, *inputs.model));
+      found.answers.min_sqnr_db = min_sqnr_db(judged_precision(order.point.precision, model));
     }
     found.first_result_ms = std::max(ms, found.first_result_ms.value_or(0));
     const std::string where = instances.size() > 1 ? instance.name + ": " : "";
-    if (reference != nullptr && !interrupted.load()) Checking(order, prepared, inputs, *reference, group).add(instance, where, found);
+    if (reference != nullptr && !interrupted.load()) Checking(context, *reference).add(instance, where, found);
     if (!found.wrong.empty() || interrupted.load()) break;
   }
   return found;

@@ -6,7 +6,6 @@
 #include "worker/output_sketch.h"
 #include "worker/reference.h"
 
-#include <atomic>
 #include <optional>
 #include <string>
 
@@ -23,7 +22,6 @@ struct SessionsCheck {
 
 // `reference` nullptr: nothing to compare with. Ends at the first Session that is wrong, or when `interrupted`. Throws the engine's reason
 // when a query failed.
-SessionsCheck check_sessions(LoadedOrder& loaded, const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs,
-                             const Reference* reference, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted);
+SessionsCheck check_sessions(LoadedOrder& loaded, const OrderContext& context, const Reference* reference);
 
 }  // namespace deepgap

@@ -9,33 +9,33 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace deepgap {
 
 Expected expected_of(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs) {
-  if (generates(order.point)) return {{}, "not checked: answers of task generate have no reference", false, {}};
-  if (!prepared.computes) return {{}, fmt::format("not needed: {} computes nothing", order.point.backend), false, {}};
-  if (!order.check) return {{}, "off", true, {}};
+  const auto unchecked = [](std::string why) { return Expected{.none = std::move(why), .unchecked = true}; };
+  if (generates(order.point)) return {.none = "not checked: answers of task generate have no reference"};
+  if (!prepared.computes) return {.none = fmt::format("not needed: {} computes nothing", order.point.backend)};
+  if (!order.check) return unchecked("off");
   if (is_remote(order.point.placement) && option_of(order.point, "reference").empty())
-    return {{}, "no reference: --reference FILE.onnx names the server's model", true, {}};
-  if (!order.reference_unavailable.empty()) return {{}, "no reference: " + order.reference_unavailable, true, {}};
-  if (trains(order.point))
-    if (const std::string none = no_train_reference(order.point, inputs.model->graph()); !none.empty()) return {{}, none, true, {}};
-  if (trains(order.point))
-    return {{}, "", false, find_train_reference(order.cache_dir, train_reference_key(order, prepared.options, inputs))};
-  if (const std::string node = random_node(inputs.model->graph()); !node.empty()) return {{}, random_words(node), true, {}};
+    return unchecked("no reference: --reference FILE.onnx names the server's model");
+  if (!order.reference_unavailable.empty()) return unchecked("no reference: " + order.reference_unavailable);
+  if (trains(order.point)) {
+    if (const std::string none = no_train_reference(order.point, inputs.model->graph()); !none.empty()) return unchecked(none);
+    return {.training = find_train_reference(order.cache_dir, train_reference_key(order, prepared.options, inputs))};
+  }
+  if (const std::string node = random_node(inputs.model->graph()); !node.empty()) return unchecked(random_words(node));
   const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
-  Expected found{find_reference(order.cache_dir, key, order.point.backend), "", false, {}};
+  Expected found{.reference = find_reference(order.cache_dir, key, order.point.backend)};
   const size_t wanted = referenced_queries(batching_of(inputs.model->summary().inputs), inputs.samples.size());
   if (found.reference && found.reference->outputs.size() != wanted) found.reference.reset();
   return found;
 }
 
-SessionsCheck hold_against(const Expected& expected, LoadedOrder& loaded, const WorkOrder& order, const Preparation& prepared,
-                           const Group::Inputs& inputs, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted) {
-  const Reference* reference = expected.reference ? &*expected.reference : nullptr;
-  if (!trains(order.point)) return check_sessions(loaded, order, prepared, inputs, reference, group, pulse, interrupted);
-  return check_training(loaded.instances().all().front(), order, prepared.options, inputs,
-                        expected.training ? &*expected.training : nullptr, group.clock(order), pulse, interrupted);
+SessionsCheck hold_against(const Expected& expected, LoadedOrder& loaded, const OrderContext& context) {
+  if (!trains(context.order.point)) return check_sessions(loaded, context, expected.reference ? &*expected.reference : nullptr);
+  return check_training(loaded.instances().all().front(), context, expected.training ? &*expected.training : nullptr);
 }
 
 ItemWork item_work(const Point& point, const Model& model, const PointOptions& options) {

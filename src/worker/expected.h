@@ -6,7 +6,6 @@
 #include "worker/preparation.h"
 #include "worker/train_check.h"
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,17 +14,16 @@ namespace deepgap {
 
 // The results to compare with, or the reason why there are none.
 struct Expected {
-  std::optional<Reference> reference;
-  std::string none;                     // why there is to be none; empty: there is one, or it is to be made first
-  bool unchecked = false;               // none could be made, or nobody wants one
-  std::optional<TrainResult> training;  // for a Point that trains
+  std::optional<Reference> reference = {};
+  std::string none = {};                     // why there is to be none; empty: there is one, or it is to be made first
+  bool unchecked = false;                    // none could be made, or nobody wants one
+  std::optional<TrainResult> training = {};  // for a Point that trains
   bool missing() const { return !reference && !training && none.empty(); }
 };
 Expected expected_of(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs);
 
 // Runs the first of them and compares. Throws as check_sessions() and check_training() do.
-SessionsCheck hold_against(const Expected& expected, LoadedOrder& loaded, const WorkOrder& order, const Preparation& prepared,
-                           const Group::Inputs& inputs, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted);
+SessionsCheck hold_against(const Expected& expected, LoadedOrder& loaded, const OrderContext& context);
 
 // The work for one item of a unit of work, as a Record keeps it.
 struct ItemWork {

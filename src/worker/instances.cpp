@@ -40,29 +40,28 @@ SampleLayout sample_layout(const Point& point, const InstanceLoad& instance, con
 
 }  // namespace
 
-Instances::Instances(Backend& backend, const Model& model, Dataset& dataset, const Point& point, const DispatchOptions& options,
-                     const LoadOptions& common, const std::function<void()>& beat)
-    : dispatches_(needs_dispatcher(point, options)) {
-  for (const InstanceLoad& wanted : instance_loads(point, options)) {
-    LoadOptions load = common;
-    load.placement = {1, {wanted.device}};
-    load.threads = wanted.threads;
-    Instance instance{wanted.name, wanted.device, nullptr, nullptr};
+Instances::Instances(const SessionsToLoad& wanted) : dispatches_(needs_dispatcher(wanted.point, wanted.options)) {
+  for (const InstanceLoad& one : instance_loads(wanted.point, wanted.options)) {
+    LoadOptions load = wanted.common;
+    load.placement = {1, {one.device}};
+    load.threads = one.threads;
+    Instance instance{.name = one.name, .device = one.device, .target = nullptr};
     const auto loader = [&](Completion completion) {
       load.completion = std::move(completion);
-      auto session = load_session(backend, model, load);
+      auto session = load_session(wanted.backend, wanted.model, load);
       instance.session = session.get();
       return session;
     };
-    const LoadingCpus pinned(wanted, options.instances);
+    const LoadingCpus pinned(one, wanted.options.instances);
     try {
-      instance.target = make_session_target(loader, dataset, largest_batch(point, options), sample_layout(point, wanted, common));
+      instance.target = make_session_target(loader, wanted.dataset, largest_batch(wanted.point, wanted.options),
+                                            sample_layout(wanted.point, one, wanted.common));
     } catch (const Error& error) {
       if (!dispatches_) throw;
-      throw Error(error.kind(), fmt::format("{}: {}", wanted.name, error.what()));
+      throw Error(error.kind(), fmt::format("{}: {}", one.name, error.what()));
     }
     instances_.push_back(std::move(instance));
-    beat();
+    wanted.beat();
   }
 }
 

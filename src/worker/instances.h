@@ -18,6 +18,17 @@
 
 namespace deepgap {
 
+// What the Sessions of an order are loaded from.
+struct SessionsToLoad {
+  Backend& backend;
+  const Model& model;
+  Dataset& dataset;
+  const Point& point;
+  const DispatchOptions& options;
+  const LoadOptions& common;   // each Session gets these with its own device and threads
+  std::function<void()> beat;  // called after each
+};
+
 class Instances {
  public:
   struct Instance {
@@ -27,10 +38,8 @@ class Instances {
     Session* session = nullptr;      // the Target owns it
   };
 
-  // Loads every Session, `common` with its device and threads replaced. `beat` is called after each. Throws what Backend::load does, the
-  // instance's name in front where there are several.
-  Instances(Backend& backend, const Model& model, Dataset& dataset, const Point& point, const DispatchOptions& options,
-            const LoadOptions& common, const std::function<void()>& beat);
+  // Throws what Backend::load does, the instance's name in front where there are several.
+  explicit Instances(const SessionsToLoad& wanted);
 
   std::vector<Instance>& all() { return instances_; }
   void load(std::span<const uint32_t> samples);                    // to every Session; before join()

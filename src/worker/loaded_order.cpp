@@ -34,29 +34,35 @@ int64_t slots_of_a_session(const Point& point, const PointOptions& options, int6
   return std::max(options.streams, divide_up(in_flight, sessions));
 }
 
-LoadOptions load_options(const WorkOrder& order, const Preparation& prepared, Clock& clock, Turns& turns) {
-  LoadOptions load{engine_request(order.point, prepared.options)};
-  load.slots = static_cast<int>(slots_of_a_session(order.point, prepared.options, prepared.drive->in_flight()));
+LoadOptions load_options(const OrderContext& context) {
+  const WorkOrder& order = context.order;
+  const PointOptions& options = context.prepared.options;
+  LoadOptions load{engine_request(order.point, options)};
+  load.slots = static_cast<int>(slots_of_a_session(order.point, options, context.prepared.drive->in_flight()));
   load.cache_dir = order.cache_dir;
-  load.clock = &clock;
+  load.clock = &context.clock;
   load.train.rank = order.rank;
   load.train.ranks = order.ranks;
-  load.exchange = [&turns](const std::string& said) { return exchange_with_ranks(turns, said); };
+  load.exchange = [&turns = context.turns](const std::string& said) { return exchange_with_ranks(turns, said); };
   return load;
 }
 
 }  // namespace
 
-LoadedOrder::LoadedOrder(const WorkOrder& order, const Preparation& prepared, Backend& backend, const Group::Inputs& inputs, Clock& clock,
-                         Pulse& pulse, Turns& turns)
-    : order_(order), prepared_(prepared), inputs_(inputs), clock_(clock) {
-  const LoadOptions load = load_options(order, prepared, clock, turns);
-  const Nanoseconds begin = clock.now();
-  instances_.emplace(backend, *inputs.engine_model, session_inputs(), order.point, prepared.options.dispatch, load,
-                     [&pulse] { pulse.beat(); });
-  compile_s_ = static_cast<double>(clock.now() - begin) / 1e9;
+LoadedOrder::LoadedOrder(const OrderContext& context, Backend& backend)
+    : order_(context.order), prepared_(context.prepared), inputs_(context.inputs), clock_(context.clock) {
+  const LoadOptions load = load_options(context);
+  const Nanoseconds begin = clock_.now();
+  instances_.emplace(SessionsToLoad{.backend = backend,
+                                    .model = *inputs_.engine_model,
+                                    .dataset = session_inputs(),
+                                    .point = order_.point,
+                                    .options = prepared_.options.dispatch,
+                                    .common = load,
+                                    .beat = [&pulse = context.pulse] { pulse.beat(); }});
+  compile_s_ = static_cast<double>(clock_.now() - begin) / 1e9;
   affinity_ = affinity_of_this_thread();
-  if (!prepared.options.end_to_end.on()) instances_->load(inputs.samples);
+  if (!prepared_.options.end_to_end.on()) instances_->load(inputs_.samples);
 }
 
 // Adds up the parts of all Sessions, as compile_s does.

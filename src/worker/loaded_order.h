@@ -5,10 +5,8 @@
 // thread.
 #pragma once
 
-#include "worker/group.h"
 #include "worker/instances.h"
-#include "worker/preparation.h"
-#include "worker/turns.h"
+#include "worker/order_context.h"
 
 #include <deepgap/backend.h>
 
@@ -19,9 +17,8 @@ namespace deepgap {
 
 class LoadedOrder {
  public:
-  // Throws what Backend::load does. Over `turns` ranks of a training find each other while they load.
-  LoadedOrder(const WorkOrder& order, const Preparation& prepared, Backend& backend, const Group::Inputs& inputs, Clock& clock,
-              Pulse& pulse, Turns& turns);
+  // Throws what Backend::load does. Over the context's turns ranks of a training find each other while they load.
+  LoadedOrder(const OrderContext& context, Backend& backend);
 
   double compile_s() const { return compile_s_; }
   Facts facts();  // session.slots, cpus.affinity, streams.note, end_to_end.*, compile.*

@@ -139,6 +139,14 @@ class Measurement {
   // the results of the phases; loaded_ goes first
   Preparation prepared_;
   Group::Inputs inputs_;
+  const OrderContext context_{.order = order_,
+                              .prepared = prepared_,
+                              .inputs = inputs_,
+                              .group = group_,
+                              .clock = clock_,
+                              .pulse = pulse_,
+                              .turns = turns_,
+                              .interrupted = interrupted_};
   std::optional<LoadedOrder> loaded_;
   OutputSketch answers_;
 };
@@ -160,7 +168,7 @@ bool Measurement::run() {
   if (expected.missing()) return false;
   keep(expected);
   idle();
-  phase("load", [&] { loaded_.emplace(order_, prepared_, backend, inputs_, clock_, pulse_, turns_); });
+  phase("load", [&] { loaded_.emplace(context_, backend); });
   record_.compile_s = loaded_->compile_s();
   record_.backend_version = backend.version();  // some settle on a part of it when they load
   keep(loaded_->facts());
@@ -222,7 +230,7 @@ bool Measurement::has_engine_model() {
 Target* Measurement::check(const Expected& expected) {
   Target* joined = nullptr;
   phase("check", [&] {
-    keep(hold_against(expected, *loaded_, order_, prepared_, inputs_, group_, pulse_, interrupted_));
+    keep(hold_against(expected, *loaded_, context_));
     if (record_.outcome == Outcome::ok && !stop_if_interrupted()) joined = &loaded_->join();
   });
   return joined;

@@ -249,16 +249,17 @@ void judge(const TrainResult& result, const TrainResult& reference, const std::m
 
 }  // namespace
 
-SessionsCheck check_training(const Instances::Instance& instance, const WorkOrder& order, const PointOptions& options,
-                             const Group::Inputs& inputs, const TrainResult* reference, Clock& clock, Pulse& pulse,
-                             const std::atomic<bool>& interrupted) {
+SessionsCheck check_training(const Instances::Instance& instance, const OrderContext& context, const TrainResult* reference) {
   SessionsCheck found;
   Session& session = *instance.session;
-  const int64_t batch = checked_batch(order.point, options.train);
-  const std::vector<uint32_t> samples = checked_samples(inputs);
+  Clock& clock = context.clock;
+  const Point& point = context.order.point;
+  const TrainSettings& settings = context.prepared.options.train;
+  const int64_t batch = checked_batch(point, settings);
+  const std::vector<uint32_t> samples = checked_samples(context.inputs);
   const auto steps = [&] {
-    std::vector<double> losses = run_steps(*instance.target, clock, samples, batch, checked_steps, interrupted);
-    pulse.beat();
+    std::vector<double> losses = run_steps(*instance.target, clock, samples, batch, checked_steps, context.interrupted);
+    context.pulse.beat();
     return losses;
   };
   for (const auto& [kind, bytes] : session.memory_kinds()) found.facts[fmt::format("train.memory.{}_bytes", kind)] = bytes;
@@ -269,11 +270,11 @@ SessionsCheck check_training(const Instances::Instance& instance, const WorkOrde
   found.first_result_ms = static_cast<double>(clock.now() - from) / 1e6 / static_cast<double>(checked_steps);
   session.reset();
   found.wrong = not_finite(result.losses);
-  if (!found.wrong.empty() || interrupted.load()) return found;
-  const Tolerance tolerance = tolerance_of(order.point.precision, options.train);
+  if (!found.wrong.empty() || context.interrupted.load()) return found;
+  const Tolerance tolerance = tolerance_of(point.precision, settings);
   found.wrong = other_losses(steps(), result.losses, "the same step before a reset", tolerance.loss);
   session.reset();
-  if (reference == nullptr || !found.wrong.empty() || interrupted.load()) return found;
+  if (reference == nullptr || !found.wrong.empty() || context.interrupted.load()) return found;
   judge(result, *reference, begin, tolerance, found);
   found.check->samples = batch * checked_steps;
   return found;

@@ -45,8 +45,6 @@ CheckResult compare_training(const TrainResult& reference, const TrainResult& re
 
 // Runs the steps on a loaded Session, twice: after reset() the losses must be the same. `reference` nullptr: nothing to compare with.
 // Leaves the Session reset, and facts train.memory.KIND_bytes.
-SessionsCheck check_training(const Instances::Instance& instance, const WorkOrder& order, const PointOptions& options,
-                             const Group::Inputs& inputs, const TrainResult* reference, Clock& clock, Pulse& pulse,
-                             const std::atomic<bool>& interrupted);
+SessionsCheck check_training(const Instances::Instance& instance, const OrderContext& context, const TrainResult* reference);
 
 }  // namespace deepgap

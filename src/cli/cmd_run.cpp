@@ -40,9 +40,9 @@ class RunCommand final : public Command {
   std::string name() const override { return "run"; }
   HelpPlace help_place() const override { return {CommandGroup::measure, 1}; }
   std::vector<std::string> common_flags() const override {
-    return {"--backend", "--device",    "--precision", "--batch",  "--scenario", "--rate",  "--slo",
-            "--threads", "--duration",  "--interval",  "--budget", "--repeats",  "--quick", "--duel",
-            "--apart",   "--find-peak", "--dry-run",   "--store",  "--resume",   "--json"};
+    return {"--backend",   "--device",   "--precision", "--batch",  "--scenario", "--rate",  "--slo",
+            "--threads",   "--duration", "--interval",  "--budget", "--repeats",  "--quick", "--duel",
+            "--find-peak", "--dry-run",  "--store",     "--resume", "--json"};
   }
   std::string describe() const override { return "Measure models with engines on devices, and store the results"; }
   std::string examples() const override;

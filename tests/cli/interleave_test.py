@@ -122,7 +122,9 @@ class InterleaveTest(StoreCase):
 
     def test_ctrl_c_loses_nothing_finished(self):
         with subprocess.Popen(self.command("--duration", "60s"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-            time.sleep(6)
+            while run.poll() is None and not os.path.exists(self.store):  # it is there before anything is timed
+                time.sleep(0.1)
+            time.sleep(2)  # whatever is under way then, nothing finished is lost
             run.send_signal(signal.SIGINT)
             run.communicate(timeout=60)
             self.assertEqual(run.returncode, 130)

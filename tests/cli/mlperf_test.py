@@ -132,7 +132,7 @@ class MlperfTest(unittest.TestCase):
         for flags, words in (
             (["--mlperf", "v7", "--scenario", "server"], "v7"),
             (["--mlperf", "v6.0", "--scenario", "batch"], "single-stream, multi-stream, server or offline"),
-            ([*server, "--mlperf-mode", "fast"], "mlperf_mode"),
+            ([*server, "--mlperf-mode", "fast"], "invalid value 'fast' for --mlperf-mode"),
             ([*server, "--rate", "5", "--axis", "mlperf_target_qp=5"], "did you mean 'mlperf_target_qps'"),
             ([*server, "--axis", "mlperf_target_qps=-5"], "target_qps is -5"),
             ([*server, "--axis", "mlperf_target_qps=nan"], "mlperf_target_qps"),

@@ -58,7 +58,7 @@ class ProfileCommand : public Command {
     engine.samples = 4;
     batch_ = app.add_option("-b,--batch", request_.batch, "Samples per query [default: 1, or the model's fixed batch]")->type_name("N");
     app.add_option("--rounds", request_.rounds,
-                   "Number of runs, of which the faster half counts, 1 to 100000 [default: as many as fit into 5 s, at most 100]")
+                   "Number of runs, 1 to 100000; the faster half counts [default: as many as fit into 5 s, at most 100]")
         ->type_name("N");
     app.add_option("--top", top_, "Show only the N slowest layers, slowest first")->type_name("N");
     app.add_option("--families", families_, "Apply your own rules for kernel families before deepgap's")->type_name("FILE");

@@ -95,14 +95,14 @@ void require_same_file(const Point& planned, const std::string& hash) {
 
 // Each once, and of very many only some.
 void tell_of_windows(const std::vector<Job>& jobs, Progress& progress) {
-  constexpr size_t most_told = 5;
-  std::vector<std::string> told;
+  constexpr size_t most_shown = 5;
+  std::vector<std::string> notes;
   for (const Job& job : jobs) {
     const std::string note = window_note(job);
-    if (!note.empty() && std::find(told.begin(), told.end(), note) == told.end()) told.push_back(note);
+    if (!note.empty() && std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
   }
-  for (size_t i = 0; i < std::min(told.size(), most_told); ++i) progress.note(told[i]);
-  if (told.size() > most_told) progress.note(fmt::format("{} more rates give too few queries for their SLO", told.size() - most_told));
+  for (size_t i = 0; i < std::min(notes.size(), most_shown); ++i) progress.note(notes[i]);
+  if (notes.size() > most_shown) progress.note(fmt::format("{} more rates give too few queries for their SLO", notes.size() - most_shown));
 }
 
 // A plan's Points, each once, as the inspection is asked for them.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t most_arms = 16;
 
-// A slice would begin and end with queries of which only a part runs in it.
+// Queries that overlap would be cut at the beginning and the end of a slice.
 std::string several_in_flight(const Point& point) {
   for (const char* option : {"streams", "instances", "in_flight"}) {
     if (const std::string value = option_of(point, option, "1"); value != "1") return fmt::format("{}={}", option, value);

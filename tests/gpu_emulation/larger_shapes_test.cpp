@@ -51,7 +51,7 @@ Graph pools(GraphBuilder& net) {
   return net.finish({pool({3, 3}, {2, 2}, {1, 1, 1, 1}), pool({2, 3}, {2, 1}, {0, 1, 0, 1}), pool({5, 5}, {1, 1}, {2, 2, 2, 2})});
 }
 
-// More rows than warps that the device holds at once, and rows of which a warp does not keep scale and bias.
+// More rows than warps that the device holds at once, and rows too long for a warp to keep their scale and bias.
 Graph by_row(GraphBuilder& net) {
   const auto normalized = [&](int64_t rows, int64_t count) {
     return net.node("LayerNormalization", {net.input({rows, count}), net.floats({count}, 0.5F, 1.5F), net.floats({count})});

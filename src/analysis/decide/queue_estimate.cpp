@@ -44,9 +44,9 @@ struct Served {
   size_t batches = 0;
 };
 
-// Calls `told` with the number and the latency of each query, and stops simulating when `told` returns false.
-template <typename Told>
-Served serve(const std::vector<BatchTimes::Times>& by_size, const std::vector<double>& arrivals, double rate, const Told& told) {
+// Calls `on_query` with the number and the latency of each query, and stops simulating when `on_query` returns false.
+template <typename OnQuery>
+Served serve(const std::vector<BatchTimes::Times>& by_size, const std::vector<double>& arrivals, double rate, const OnQuery& on_query) {
   const size_t largest = by_size.size() - 1;
   Served served;
   size_t done = 0;
@@ -58,7 +58,7 @@ Served serve(const std::vector<BatchTimes::Times>& by_size, const std::vector<do
     served.free = begin + taken.busy_s;
     served.busy += taken.busy_s;
     for (; done < end; ++done)
-      if (!told(done, served.free + taken.extra_s - arrivals[done] / rate)) return served;
+      if (!on_query(done, served.free + taken.extra_s - arrivals[done] / rate)) return served;
     ++served.batches;
   }
   return served;

@@ -34,7 +34,7 @@ class SimulatedScenario final : public Scenario {
   SimulatedScenario(std::function<double(double now)> query_s, Nanoseconds& now) : query_s_(std::move(query_s)), now_(now) {}
   std::string name() const override { return "simulated"; }
   std::string describe() const override { return {}; }
-  std::vector<ScenarioOption> options() const override { return {}; }
+  std::vector<OptionInfo> options() const override { return {}; }
   void parse(const std::map<std::string, std::string>& /*options*/) override {}
   void drive(const Traffic& traffic, Clock& /*clock*/, const std::atomic<bool>& /*interrupted*/) override {
     while (traffic.stopping->state() == Stopping::State::more) {

@@ -24,13 +24,14 @@ TEST(OptionValues, EachKindTakesItsOwn) {
   EXPECT_EQ(complaint(text, "whatever"), "");
   EXPECT_EQ(complaint(choice, "plain"), "");
   EXPECT_EQ(complaint(choice, "fats"), "e: unknown c 'fats', did you mean 'fast'?");
+  EXPECT_EQ(complaint(choice, "other"), "e: invalid value 'other' for c: expected fast or plain");
   for (const char* value : {"auto", "1", "8"}) EXPECT_EQ(complaint(count, value), "") << value;
   for (const char* value : {"0", "9", "2.5", "", "x"})
-    EXPECT_EQ(complaint(count, value), std::string("e: n=") + value + " is wrong, expected auto or 1 to 8");
+    EXPECT_EQ(complaint(count, value), std::string("e: invalid value '") + value + "' for n: expected auto or a whole number from 1 to 8");
   EXPECT_EQ(complaint(number, "-2.5e3"), "");
-  EXPECT_EQ(complaint(number, "much"), "e: x=much is wrong, expected a number");
+  EXPECT_EQ(complaint(number, "much"), "e: invalid value 'much' for x: expected a number");
   EXPECT_EQ(complaint(duration, "2ms"), "");
-  EXPECT_EQ(complaint(duration, "2"), "e: d=2 is wrong, expected a time such as 1ms");
+  EXPECT_EQ(complaint(duration, "2"), "e: invalid value '2' for d: expected a time such as 1ms");
 }
 
 TEST(OptionValues, AreListedInWords) {

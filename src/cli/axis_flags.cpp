@@ -1,7 +1,9 @@
 #include "cli/axis_flags.h"
 
+#include "base/option_values.h"
 #include "base/text.h"
 #include "cli/axis_values.h"
+#include "cli/run_axes.h"
 #include "cli/shape_flag.h"
 
 #include <deepgap/error.h>
@@ -20,6 +22,8 @@ std::string flag_name(const AxisFlag& flag) {
   return flags.substr(begin, flags.find(',', begin) - begin);
 }
 
+std::string axis_name(const AxisFlag& flag) { return axis_of_flag(flag_name(flag)); }
+
 // Parses `text`, which the flag `place` gives, as the values of an axis.
 Axis axis_of(const std::string& place, const std::string& name, const std::string& text) {
   Axis axis{name, axis_values(name, text, place)};
@@ -31,10 +35,13 @@ Axis axis_of(const std::string& place, const std::string& name, const std::strin
 
 void AxisFlags::declare(CLI::App& app, const std::string& group, std::span<const AxisFlag> table) {
   table_ = table;
-  const auto add = [&](const char* flags, std::vector<std::string>& texts, const char* describe, const char* type) {
+  const auto add = [&](const char* flags, std::vector<std::string>& texts, const std::string& describe, const char* type) {
     app.add_option(flags, texts, describe)->group(group)->type_name(type)->take_all()->allow_extra_args(false);
   };
-  for (const AxisFlag& flag : table_) add(flag.flags, texts_[flag.axis], flag.describe, "LIST");
+  for (const AxisFlag& flag : table_) {
+    const std::string axis = axis_name(flag);
+    add(flag.flags, texts_[axis], *flag.describe == 0 ? described(*axis_info(axis)) : flag.describe, "LIST");
+  }
   add("-a,--axis", more_axes_, "Set any option as an axis: NAME=LIST", "NAME=LIST");
   add("--shape", shapes_, "Set sizes of an input: input:1x3x320x320 (N stands for the batch)", "INPUT:DIMS");
   add("--input", inputs_, input_flag_describe, "NAME=NUMBERS");
@@ -43,8 +50,9 @@ void AxisFlags::declare(CLI::App& app, const std::string& group, std::span<const
 std::vector<Axis> AxisFlags::axes() const {
   std::vector<Axis> axes;
   for (const AxisFlag& flag : table_) {
-    if (texts_.at(flag.axis).empty()) continue;  // an empty text that was given is an error
-    axes.push_back(axis_of(flag_name(flag), flag.axis, text(flag.axis)));
+    const std::string axis = axis_name(flag);
+    if (texts_.at(axis).empty()) continue;  // an empty text that was given is an error
+    axes.push_back(axis_of(flag_name(flag), axis, text(axis)));
   }
   for (const std::string& given : more_axes_) {
     const size_t equals = given.find('=');

@@ -12,10 +12,10 @@
 
 namespace deepgap {
 
+// "-b,--batch,--batch-size": the first long name is the axis, with - for _. An empty description is that of the axis.
 struct AxisFlag {
   const char* flags;
-  const char* axis;
-  const char* describe;
+  const char* describe = "";
 };
 
 class AxisFlags {

@@ -1,4 +1,5 @@
 // deepgap quantize: an FP32 network to an ONNX file that engines compute in INT8.
+#include "base/option_values.h"
 #include "cli/axis_values.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
@@ -35,10 +36,8 @@ class QuantizeCommand final : public Command {
   void declare(CLI::App& app) override {
     app.add_option("model", order_.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
     app.add_option("-o,--output", order_.output, "Write the ONNX file to FILE")->type_name("FILE")->required();
-    for (const QuantizeOption& option : quantize_options()) {
-      std::string describe = fmt::format("{} [default: {}]", option.describe, option.default_value);
-      describe.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(describe.front())));
-      app.add_option("--" + flag_of(option.name), options_[option.name], describe)
+    for (const OptionInfo& option : quantize_options().infos()) {
+      app.add_option("--" + flag_of(option.name), options_[option.name], described(option))
           ->type_name(option.name == "dataset" ? "NAME|PATH" : "VALUE");
     }
     app.add_option("--calibration-table", order_.table, "Take the ranges from this file instead of calibrating")->type_name("FILE");
@@ -57,7 +56,7 @@ class QuantizeCommand final : public Command {
   int run() override {
     order_.model.name = usual_model(order_.model.name);
     std::erase_if(options_, [](const auto& option) { return option.second.empty(); });
-    order_.settings = quantize_settings(options_, "--");
+    for (const auto& [name, value] : options_) quantize_options().set(order_.settings, name, value, "--" + flag_of(name));
     order_.threads = threads_or_all(order_.threads);
     order_.model.cache_dir = cache_or_default(order_.model.cache_dir);
     std::error_code ignored;

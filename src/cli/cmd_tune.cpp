@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/run_flags.h"
 #include "cli/tune_study.h"
+#include "plan/point_fields.h"
 #include "record/point_command.h"
 #include "record/record_json.h"
 #include "run/progress.h"
@@ -25,18 +26,18 @@ namespace deepgap {
 namespace {
 
 constexpr AxisFlag tune_flags[] = {
-    {"-m,--model,--onnx", "model", "Zoo name (deepgap models) or ONNX file"},
-    {"-w,--weights", "weights", "Weights: seeded, a named set (imagenet), or a safetensors file [default: seeded]"},
-    {"--dataset", "dataset", "Dataset: seeded, zeros, pictures, crops, or a path [default: seeded]"},
-    {"--bound,--slo", "bound", "Latency SLO to meet: p99=15ms [default: none; maximize throughput]"},
-    {"-e,--backend", "backend", "Engines to try [default: native]"},
-    {"-d,--device", "device", "Devices to try: cpu, cuda:0 [default: cpu]"},
-    {"-p,--precision", "precision", "Precisions to try: fp32,int8 [default: fp32]"},
-    {"-t,--threads", "threads", "Engine threads to try [default: all allowed CPUs; with four or more, also half of them]"},
-    {"--streams", "streams", "Concurrent queries to try [default: 1, 2, 4, ... up to the threads]"},
-    {"-b,--batch", "batch", "Samples per query to try [default: 1,4,16; with an SLO: 1]"},
-    {"--max-batch", "max_batch", "Samples to join into one batch at most, with an SLO [default: 1,4,16]"},
-    {"--max-delay", "max_delay", "Time that a query may wait for its batch, with an SLO [default: 0 and a tenth of the SLO]"},
+    {"-m,--model,--onnx", "Zoo name (deepgap models) or ONNX file"},
+    {"-w,--weights"},
+    {"--dataset", "Dataset: seeded, zeros, pictures, crops, or a path [default: seeded]"},
+    {"--bound,--slo", "Latency SLO to meet: p99=15ms [default: none; maximize throughput]"},
+    {"-e,--backend", "Engines to try [default: native]"},
+    {"-d,--device", "Devices to try: cpu, cuda:0 [default: cpu]"},
+    {"-p,--precision", "Precisions to try: fp32,int8 [default: fp32]"},
+    {"-t,--threads", "Engine threads to try [default: all allowed CPUs; with four or more, also half of them]"},
+    {"--streams", "Concurrent queries to try [default: 1, 2, 4, ... up to the threads]"},
+    {"-b,--batch", "Samples per query to try [default: 1,4,16; with an SLO: 1]"},
+    {"--max-batch", "Samples to join into one batch at most, with an SLO [default: 1,4,16]"},
+    {"--max-delay", "Time that a query may wait for its batch, with an SLO [default: 0 and a tenth of the SLO]"},
 };
 
 class TuneCommand final : public Command {
@@ -118,15 +119,7 @@ int TuneCommand::run() {
   return print(tune, run_study(tune.study, settings), settings);
 }
 
-std::string value_of(const Point& point, const std::string& axis) {
-  if (axis == "backend") return point.backend;
-  if (axis == "device") return placement_name(point.placement);
-  if (axis == "precision") return std::string(name_of(point.precision));
-  if (axis == "threads") return std::to_string(point.threads);
-  if (axis == "batch") return std::to_string(point.batch);
-  const auto option = point.options.find(axis);
-  return option == point.options.end() ? "-" : option->second;
-}
+std::string value_of(const Point& point, const std::string& axis) { return value_on_point(point, axis).value_or("-"); }
 
 // Returns "fp32, threads 2, streams 1": the settings that vary between configurations; all of them if there is only one.
 std::string configuration_text(const Point& point, const std::vector<std::string>& varied) {

@@ -85,7 +85,7 @@ void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) 
   request.cache_dir = cache_or_default(cache_);
   request.model.shapes = parse_shapes(joined_shapes(shapes_));
   request.model.numbers = parse_input_numbers(joined_input_numbers(inputs_));
-  request.quantize = quantize_settings(named_values("--quantize", quantize_), "--quantize ");
+  request.quantize = quantize_options().parse(named_values("--quantize", quantize_), "--quantize ");
   request.options = named_values("--option", options_);
   if (isa_.empty()) return;
   if (request.backend != "native") throw Error(ErrorKind::usage, fmt::format("--isa goes with --backend native, not {}", request.backend));

@@ -1,6 +1,7 @@
 #include "cli/flag_table.h"
 
 #include "base/text.h"
+#include "cli/run_axes.h"
 #include "model/zoo/zoo.h"
 #include "scenario/scenario.h"
 #include "worker/plugin.h"
@@ -31,11 +32,14 @@ Names choices_of(const FlagRow& flag) {
   if (named(flag, "--model")) return zoo_names();
   if (named(flag, "--scenario")) return Registry<Scenario>::instance().names();
   if (named(flag, "--backend") || named(flag, "--against")) return plugin_names();
-  if (named(flag, "--precision")) return {"bf16", "fp16", "fp32", "fp8", "int8", "mixed", "tf32"};
   if (named(flag, "--device")) return {"cpu", "cuda:0"};
   if (named(flag, "--dataset")) return {"crops", "pictures", "seeded", "zeros"};
   if (named(flag, "--weights")) return {"imagenet", "seeded"};
   if (named(flag, "--check")) return {"off", "on"};
+  for (const std::string& name : flag.names) {
+    const OptionInfo* info = axis_info(axis_of_flag(name));
+    if (info != nullptr && info->kind == OptionKind::choice) return info->words;
+  }
   return {};
 }
 

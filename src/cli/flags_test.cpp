@@ -23,7 +23,7 @@ void parse(CLI::App& app, std::vector<std::string> arguments) {
   app.parse(arguments);
 }
 
-constexpr std::array<AxisFlag, 3> table{{{"-m,--model", "model", "Networks"}, {"-b,--batch", "batch", "Samples"}, {"--rate", "rate", ""}}};
+constexpr std::array<AxisFlag, 3> table{{{"-m,--model", "Networks"}, {"-b,--batch"}, {"--rate", "Queries a second"}}};
 
 std::vector<Axis> axes_of(const std::vector<std::string>& arguments, const std::vector<std::string>& words = {}) {
   CLI::App app;

@@ -14,28 +14,9 @@
 namespace deepgap {
 namespace {
 
-const std::vector<std::string> tasks{"infer", "train", "generate"};
-const std::vector<std::string> precisions{"fp32", "tf32", "bf16", "fp16", "int8", "fp8", "mixed"};
 const std::vector<std::string> device_kinds{"cpu", "cuda"};
 
 [[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, cause); }
-
-std::string one_of(const std::vector<std::string>& known, const char* kind, const std::string& value) {
-  if (std::find(known.begin(), known.end(), value) == known.end()) fail(unknown_name(kind, value, known));
-  return value;
-}
-
-int64_t whole_number(const std::string& name, const std::string& value, int64_t least, int64_t most) {
-  const auto number = parse_int(value);
-  if (!number || *number < least || *number > most)
-    fail(fmt::format("invalid value '{1}' for {0}: expected a whole number from {2} to {3}", name, value, least, most));
-  return *number;
-}
-
-std::string not_empty(const std::string& name, const std::string& value) {
-  if (value.empty()) fail(fmt::format("{}: an empty value", name));
-  return value;
-}
 
 // "127.0.0.1:8000", "host:8000": a server whose scheme was left out.
 bool is_address(const std::string& value) {
@@ -69,7 +50,8 @@ Placement parse_placement(const std::string& value) {
     if (is_remote(device) && device.host.empty())
       fail(fmt::format("device: '{}' is a scheme alone; write {}://host:port", value, device.kind));
     if (is_remote(device)) require_port(device, value);
-    if (!is_remote(device)) one_of(device_kinds, "device", device.kind);
+    if (!is_remote(device) && std::find(device_kinds.begin(), device_kinds.end(), device.kind) == device_kinds.end())
+      fail(unknown_name("device", device.kind, device_kinds));
   }
   return *placement;
 }
@@ -101,20 +83,76 @@ std::optional<double> as_number(const std::string& text) {
   return std::nullopt;
 }
 
+void set_placement(Point& point, const std::string& value) {
+  const int processes = point.placement.processes;
+  point.placement = parse_placement(value);
+  if (point.placement.processes == 1) point.placement.processes = processes;
+}
+
+void add_name(OptionTable<Point>& table, const char* name, const char* describe, std::string Point::*field) {
+  const auto parse = [](const std::string& value) { return value.empty() ? std::nullopt : std::optional(value); };
+  table.parsed({name, describe, ""}, "a name", field, parse, [](const std::string& value) { return value; });
+}
+
+void add_work(OptionTable<Point>& table) {
+  table
+      .word("task", "infer, train (forward, loss, backward and update), or generate (tokens)", &Point::task, {"infer", "train", "generate"})
+      .by_default("infer; openai: generate");
+  add_name(table, "model", "zoo names (deepgap models), ONNX or GGUF files", &Point::model);
+  add_name(table, "weights", "weights: seeded, a named set (imagenet), or a safetensors file", &Point::weights);
+  add_name(table, "dataset",
+           "dataset: for generation a file of prompts (.txt, .jsonl, .json, .csv); else seeded, zeros, pictures, crops, or a path",
+           &Point::dataset);
+  add_name(table, "scenario", "scenario: how load is offered, see the list below", &Point::scenario);
+  table.count("batch", "samples per query: 1,2,4 or 1..512*2", &Point::batch, 1, int64_t{1} << 30);
+}
+
+void add_engine(OptionTable<Point>& table) {
+  OptionTable<Point>::Choices<Precision> precisions;
+  for (const char* name : {"fp32", "tf32", "bf16", "fp16", "mixed", "fp8", "int8"}) precisions.emplace_back(name, *precision_from(name));
+  add_name(table, "backend", "engines (see deepgap backends)", &Point::backend);
+  table.row(
+      {"device", "devices: cpu, cuda:0; cuda:0+cuda:1 is one point on two devices; http://host:port and grpc://host:port are servers", ""},
+      "",
+      [](Point& point, const std::string& value) {
+        set_placement(point, value);
+        return true;
+      },
+      [](const Point& point) { return placement_name(point.placement); });
+  table.choice("precision", "precisions: fp32, tf32, bf16, fp16, mixed, fp8, int8", &Point::precision, precisions);
+  table.count(
+      "processes", "processes that measure together, each on its share of the devices",
+      [](auto& point) -> auto& { return point.placement.processes; }, 1, 1024);
+  table.parsed(
+      {"threads", "engine threads", "all allowed CPUs", false, OptionKind::count, {"cpus"}, 0, 65'536}, "", &Point::threads,
+      [](const std::string& value) { return value == "cpus" ? 0 : parse_int(value); }, [](int threads) { return std::to_string(threads); });
+}
+
 }  // namespace
 
-Precision precision_named(const std::string& name) { return *precision_from(one_of(precisions, "precision", name)); }
+const OptionTable<Point>& point_fields() {
+  static const OptionTable<Point> table = [] {
+    OptionTable<Point> made;
+    add_work(made);
+    add_engine(made);
+    return made;
+  }();
+  return table;
+}
 
-const std::vector<std::string>& point_field_names() {
-  static const std::vector<std::string> names{"task",      "model",     "weights", "dataset",  "backend", "device",
-                                              "processes", "precision", "batch",   "scenario", "threads"};
+Precision precision_named(const std::string& name) {
+  Point point;
+  point_fields().set(point, "precision", name);
+  return point.precision;
+}
+
+std::vector<std::string> point_field_names() {
+  std::vector<std::string> names;
+  for (const OptionInfo& field : point_fields().infos()) names.push_back(field.name);
   return names;
 }
 
-bool is_point_field(const std::string& name) {
-  const auto& names = point_field_names();
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
+bool is_point_field(const std::string& name) { return point_fields().find(name) != nullptr; }
 
 bool is_option_name(const std::string& name) {
   constexpr std::string_view small = "abcdefghijklmnopqrstuvwxyz0123456789_.";
@@ -126,34 +164,9 @@ bool is_option_name(const std::string& name) {
 
 void set_on_point(Point& point, const std::string& name, const std::string& written, int cpus) {
   const std::string value = usual_name(name, written);
-  constexpr int64_t most_batch = int64_t{1} << 30;
-  constexpr int64_t most_threads = 65'536;
-  if (name == "task") {
-    point.task = one_of(tasks, "task", value);
-  } else if (name == "model") {
-    point.model = not_empty(name, value);
-  } else if (name == "weights") {
-    point.weights = not_empty(name, value);
-  } else if (name == "dataset") {
-    point.dataset = not_empty(name, value);
-  } else if (name == "backend") {
-    point.backend = not_empty(name, value);
-    if (point.backend == "openai") point.task = "generate";  // which is all that it does
-  } else if (name == "device") {
-    const int processes = point.placement.processes;
-    point.placement = parse_placement(value);
-    if (point.placement.processes == 1) point.placement.processes = processes;
-  } else if (name == "processes") {
-    point.placement.processes = static_cast<int>(whole_number(name, value, 1, 1024));
-  } else if (name == "precision") {
-    point.precision = precision_named(value);
-  } else if (name == "batch") {
-    point.batch = whole_number(name, value, 1, most_batch);
-  } else if (name == "scenario") {
-    point.scenario = not_empty(name, value);
-  } else if (name == "threads") {
-    point.threads = value == "cpus" ? cpus : static_cast<int>(whole_number(name, value, 0, most_threads));
-    if (point.threads == 0) point.threads = cpus;
+  if (point_fields().set(point, name, value)) {
+    if (name == "backend" && value == "openai") point.task = "generate";  // which is all that it does
+    if (name == "threads" && point.threads == 0) point.threads = cpus;
   } else if (is_option_name(name)) {
     point.options[name] = value;
   } else {
@@ -162,17 +175,7 @@ void set_on_point(Point& point, const std::string& name, const std::string& writ
 }
 
 std::optional<std::string> value_on_point(const Point& point, const std::string& name) {
-  if (name == "task") return point.task;
-  if (name == "model") return point.model;
-  if (name == "weights") return point.weights;
-  if (name == "dataset") return point.dataset;
-  if (name == "backend") return point.backend;
-  if (name == "device") return placement_name(point.placement);
-  if (name == "processes") return std::to_string(point.placement.processes);
-  if (name == "precision") return std::string(name_of(point.precision));
-  if (name == "batch") return std::to_string(point.batch);
-  if (name == "scenario") return point.scenario;
-  if (name == "threads") return std::to_string(point.threads);
+  if (auto field = point_fields().value(point, name)) return field;
   const auto option = point.options.find(name);
   if (option == point.options.end()) return std::nullopt;
   return option->second;

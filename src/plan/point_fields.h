@@ -1,6 +1,7 @@
-// Axis names as parts of a Point. Only for src/plan.
+// Axis names as parts of a Point.
 #pragma once
 
+#include "base/option_table.h"
 #include "plan/study.h"
 
 #include <set>
@@ -10,7 +11,8 @@
 namespace deepgap {
 
 // Fields of a Point that an axis can have: task, model, weights, ...
-const std::vector<std::string>& point_field_names();
+const OptionTable<Point>& point_fields();
+std::vector<std::string> point_field_names();
 bool is_point_field(const std::string& name);
 // "streams", "native.streams": what may name an option.
 bool is_option_name(const std::string& name);

@@ -1,10 +1,10 @@
 // The user's settings for quantizing. Plain data; options of a Point and flags of `deepgap quantize` are both read into it.
 #pragma once
 
+#include "base/option_table.h"
+
 #include <cstdint>
-#include <map>
 #include <string>
-#include <vector>
 
 namespace deepgap {
 
@@ -22,15 +22,6 @@ struct QuantizeSettings {
   bool operator==(const QuantizeSettings&) const = default;
 };
 
-// Names of the options and what they mean, in the order of the struct: {"method", "minmax, percentile or entropy"}.
-struct QuantizeOption {
-  std::string name, describe, default_value;
-};
-std::vector<QuantizeOption> quantize_options();
-
-// Options by their names above. Throws Error{usage} naming `prefix` + name for an unknown name or a value that cannot be read.
-QuantizeSettings quantize_settings(const std::map<std::string, std::string>& options, const std::string& prefix);
-// The other way round; every option is there.
-std::map<std::string, std::string> quantize_options_of(const QuantizeSettings& settings);
+const OptionTable<QuantizeSettings>& quantize_options();
 
 }  // namespace deepgap

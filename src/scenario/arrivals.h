@@ -55,8 +55,9 @@ class PoissonArrivals final : public Arrivals {
 // A Poisson process whose rate changes between two states, high and low. Their lengths are fixed (on/off) or exponentially distributed
 // (a Markov-modulated Poisson process; Fischer and Meier-Hellstern, "The Markov-modulated Poisson process (MMPP) cookbook", 1993).
 struct BurstSettings {
-  double rate = 0;              // mean over both states, queries a second
-  Nanoseconds on = 0, off = 0;  // length of the high and of the low state; their means where they are random
+  double rate = 0;  // mean over both states, queries a second
+  // Length of the high and of the low state; their means where they are random.
+  Nanoseconds on = 100'000'000, off = 400'000'000;
   double low_share = 0;         // rate of the low state over that of the high one; 0: nothing comes
   bool random_lengths = false;  // the Markov-modulated process; it begins in a state drawn by the lengths' shares
 };

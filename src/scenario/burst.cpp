@@ -5,9 +5,6 @@
 namespace deepgap {
 namespace {
 
-constexpr Nanoseconds usual_interval = 100'000'000;
-constexpr int64_t usual_size = 10, most_size = 1'000'000;
-
 // Burst k at k * interval, whole nanoseconds: nothing drifts.
 class BurstArrivals final : public Arrivals {
  public:
@@ -27,25 +24,25 @@ class BurstArrivals final : public Arrivals {
   Nanoseconds at_ = 0;
 };
 
-class BurstScenario final : public ArrivalScenario {
+class BurstScenario final : public ArrivalScenarioOf<BurstScenario> {
  public:
   std::string name() const override { return "burst"; }
   std::string describe() const override { return "every `interval`, `size` queries come at once"; }
   ScenarioTraits traits() const override { return {LoadAxis{"size", "queries a burst"}, false}; }
+  static OptionTable<BurstScenario> table() {
+    OptionTable<BurstScenario> table;
+    table.duration("interval", "time from one burst to the next", &BurstScenario::interval_, 1000);
+    table.count("size", "queries of a burst, all due at once", &BurstScenario::size_, 1, 1'000'000);
+    add_in_flight(table);
+    return table;
+  }
 
  protected:
-  std::vector<ScenarioOption> arrival_options() const override {
-    return {{"interval", "time from one burst to the next", "100ms"}, {"size", "queries of a burst, all due at once", "10"}};
-  }
-  void parse_arrivals(const ScenarioOptions& options) override {
-    interval_ = time_option(options, "interval", 1000, usual_interval);
-    size_ = whole_option(options, "size", 1, most_size, usual_size);
-  }
   std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<BurstArrivals>(interval_, size_); }
 
  private:
-  Nanoseconds interval_ = usual_interval;
-  int64_t size_ = usual_size;
+  Nanoseconds interval_ = 100'000'000;
+  int64_t size_ = 10;
 };
 
 const bool registered = add_scenario<BurstScenario>();

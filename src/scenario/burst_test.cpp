@@ -1,6 +1,6 @@
 // These tests run in virtual time: times are exact.
 #include "scenario/fake_target.h"
-#include "scenario/option_values.h"
+#include "scenario/scenario_options.h"
 #include "scenario/test_drive.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ std::string complaint(const ScenarioOptions& options) {
 TEST(Burst, IsKnownByNameWithItsOptionsAndItsLoad) {
   EXPECT_THAT(Registry<Scenario>::instance().names(), testing::Contains("burst"));
   std::vector<std::string> names;
-  for (const ScenarioOption& option : Registry<Scenario>::instance().make("scenario", "burst")->options()) names.push_back(option.name);
+  for (const OptionInfo& option : Registry<Scenario>::instance().make("scenario", "burst")->options()) names.push_back(option.name);
   EXPECT_THAT(names, testing::ElementsAre("interval", "size", "in_flight"));
   EXPECT_EQ(load_axis("burst")->name, "size");
   EXPECT_FALSE(scenario_traits("burst").draws_arrivals);

@@ -12,7 +12,7 @@ namespace deepgap {
 namespace {
 
 struct Clients {
-  int64_t count = 1;
+  int64_t count = 0;
   Nanoseconds think_time = 0;
   bool random = false;  // exponentially distributed with that mean
   uint64_t seed = 1;
@@ -37,26 +37,22 @@ class ClientSchedule final : public Schedule {
   std::priority_queue<Nanoseconds, std::vector<Nanoseconds>, std::greater<>> ready_;  // when each client that thinks will send
 };
 
-class ConcurrencyScenario final : public Scenario {
+class ConcurrencyScenario final : public WithOptions<ConcurrencyScenario> {
  public:
   std::string name() const override { return "concurrency"; }
   std::string describe() const override { return "`clients` that each send a query, wait for it, and think for `think_time`"; }
   ScenarioTraits traits() const override { return {.load_axis = LoadAxis{"clients", "clients"}, .draws_arrivals = true}; }
-  std::vector<ScenarioOption> options() const override {
-    return {{"clients", "number of clients", ""},
-            {"think_time", "pause between an answer and the client's next query", "0s"},
-            {"think", "distribution of pauses: fixed, or exponential with think_time as its mean", "fixed"},
-            {"seed", "seed of exponential pauses", "1"},
-            {"in_flight", in_flight_by_slots, ""}};
-  }
-  void parse(const std::map<std::string, std::string>& options) override {
-    if (options.count("clients") == 0) throw Error(ErrorKind::usage, "scenario concurrency needs a number of clients: give --clients 8");
-    clients_.count = whole_option(options, "clients", 1, 1'000'000, 1);
-    clients_.think_time = time_option(options, "think_time", 0, 0);
-    clients_.seed = seed_option(options);
-    clients_.random = choice_option(options, "think", {"fixed", "exponential"}) == "exponential";
-    settings_.finish_due = false;
-    settings_.in_flight = in_flight_option(options, 0);
+  static OptionTable<ConcurrencyScenario> table() {
+    OptionTable<Clients> clients;
+    clients.count("clients", "number of clients", &Clients::count, 1, 1'000'000);
+    clients.duration("think_time", "pause between an answer and the client's next query", &Clients::think_time, 0);
+    clients.choice("think", "distribution of pauses: fixed, or exponential with think_time as its mean", &Clients::random,
+                   {{"fixed", false}, {"exponential", true}});
+    clients.count("seed", "seed of exponential pauses", &Clients::seed, 0);
+    OptionTable<OpenLoopSettings> loop;
+    loop.count("in_flight", in_flight_by_slots, &OpenLoopSettings::in_flight, 1, most_in_flight);
+    OptionTable<ConcurrencyScenario> table;
+    return table.part(&ConcurrencyScenario::clients_, clients).part(&ConcurrencyScenario::settings_, loop);
   }
   int64_t in_flight() const override { return std::max<int64_t>(settings_.in_flight, 1); }
   bool uses_all_slots() const override { return settings_.in_flight == 0; }
@@ -66,8 +62,12 @@ class ConcurrencyScenario final : public Scenario {
   }
 
  private:
+  void check_options() const override {
+    if (clients_.count == 0) throw Error(ErrorKind::usage, "scenario concurrency needs a number of clients: give --clients 8");
+  }
+
   Clients clients_;
-  OpenLoopSettings settings_;
+  OpenLoopSettings settings_{.finish_due = false};
 };
 
 const bool registered = add_scenario<ConcurrencyScenario>();

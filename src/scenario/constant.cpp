@@ -4,15 +4,20 @@
 namespace deepgap {
 namespace {
 
-class ConstantScenario final : public ArrivalScenario {
+class ConstantScenario final : public ArrivalScenarioOf<ConstantScenario> {
  public:
   std::string name() const override { return "constant"; }
   std::string describe() const override { return "queries come evenly, `rate` a second"; }
   ScenarioTraits traits() const override { return {.load_axis = LoadAxis{"rate", "queries a second"}}; }
+  static OptionTable<ConstantScenario> table() {
+    OptionTable<ConstantScenario> table;
+    add_rate(table, "queries a second", &ConstantScenario::rate_);
+    add_in_flight(table);
+    return table;
+  }
 
  protected:
-  std::vector<ScenarioOption> arrival_options() const override { return {{"rate", "queries a second", ""}}; }
-  void parse_arrivals(const ScenarioOptions& options) override { rate_ = rate_option(options, name()); }
+  void check_options() const override { require_rate(rate_, name()); }
   std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<ConstantArrivals>(rate_); }
 
  private:

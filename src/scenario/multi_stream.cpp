@@ -28,18 +28,15 @@ class PeriodicSchedule final : public Schedule {
   bool waits_ = false;  // for an answer
 };
 
-class MultiStreamScenario final : public Scenario {
+class MultiStreamScenario final : public WithOptions<MultiStreamScenario> {
  public:
   std::string name() const override { return "multi-stream"; }
   std::string describe() const override { return "`batch` samples a query (at least 2), the next when all of them are complete"; }
   ScenarioTraits traits() const override { return {.load_axis = LoadAxis{"batch", "samples a query"}}; }
-  std::vector<ScenarioOption> options() const override {
-    return {{"period", "time between queries; a late query skips one. By default each follows the last answer", ""}};
-  }
-  void parse(const std::map<std::string, std::string>& options) override {
-    period_ = time_option(options, "period", 1, 0);
-    settings_.in_flight = 1;
-    settings_.finish_due = false;
+  static OptionTable<MultiStreamScenario> table() {
+    return OptionTable<MultiStreamScenario>().duration(
+        "period", "time between queries; a late query skips one. By default each follows the last answer", &MultiStreamScenario::period_,
+        1);
   }
   Nanoseconds default_duration() const override { return period_ > 0 ? 10'000'000'000 : 0; }
   void check_batch(int64_t batch) const override {
@@ -54,7 +51,7 @@ class MultiStreamScenario final : public Scenario {
 
  private:
   Nanoseconds period_ = 0;  // 0: none
-  OpenLoopSettings settings_;
+  OpenLoopSettings settings_{.in_flight = 1, .finish_due = false};
 };
 
 const bool registered = add_scenario<MultiStreamScenario>();

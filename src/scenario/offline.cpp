@@ -10,19 +10,19 @@ class AllAtOnce final : public Arrivals {
   Nanoseconds next() override { return 0; }
 };
 
-class OfflineScenario final : public Scenario {
+class OfflineScenario final : public WithOptions<OfflineScenario> {
  public:
   std::string name() const override { return "offline"; }
   std::string describe() const override { return "all samples at once, in queries of `batch`, many in flight"; }
   ScenarioTraits traits() const override { return {.takes_all = true}; }
-  std::vector<ScenarioOption> options() const override {
-    return {{"total_samples", "number of samples; by default as many as the measured window takes", ""},
-            {"in_flight", "queries submitted and not yet completed, at least; more if the session has more slots (--streams)", "2"}};
-  }
-  void parse(const std::map<std::string, std::string>& options) override {
-    slots_ = in_flight_option(options, 2);
-    settings_.finish_due = false;
-    if (options.count("total_samples") > 0) settings_.total_samples = whole_option(options, "total_samples", 1, INT64_MAX, 0);
+  static OptionTable<OfflineScenario> table() {
+    OptionTable<OpenLoopSettings> loop;
+    loop.count("total_samples", "number of samples; by default as many as the measured window takes", &OpenLoopSettings::total_samples, 1);
+    OptionTable<OfflineScenario> table;
+    table.part(&OfflineScenario::settings_, loop);
+    table.count("in_flight", "queries submitted and not yet completed, at least; more if the session has more slots (--streams)",
+                &OfflineScenario::slots_, 1, most_in_flight);
+    return table;
   }
   int64_t in_flight() const override { return slots_; }
   bool uses_all_slots() const override { return true; }
@@ -35,7 +35,7 @@ class OfflineScenario final : public Scenario {
   }
 
  private:
-  OpenLoopSettings settings_;
+  OpenLoopSettings settings_{.finish_due = false};
   int64_t slots_ = 2;
 };
 

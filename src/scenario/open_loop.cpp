@@ -241,17 +241,6 @@ void drive_open_loop(const Traffic& traffic, Clock& clock, const std::atomic<boo
   loop.report();
 }
 
-std::vector<ScenarioOption> ArrivalScenario::options() const {
-  std::vector<ScenarioOption> options = arrival_options();
-  options.push_back({"in_flight", in_flight_by_slots, ""});
-  return options;
-}
-
-void ArrivalScenario::parse(const std::map<std::string, std::string>& options) {
-  in_flight_ = in_flight_option(options, 0);
-  parse_arrivals(options);
-}
-
 Nanoseconds ArrivalScenario::lead(Nanoseconds window) const {
   return window != never && make_lead_arrivals() != nullptr ? std::min(share_of(window, lead_share), longest_lead) : 0;
 }

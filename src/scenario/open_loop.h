@@ -16,8 +16,8 @@
 #pragma once
 
 #include "scenario/arrivals.h"
-#include "scenario/option_values.h"
 #include "scenario/scenario.h"
+#include "scenario/scenario_options.h"
 
 #include <algorithm>
 #include <functional>
@@ -85,8 +85,6 @@ void drive_open_loop(const Traffic& traffic, Clock& clock, const std::atomic<boo
 // A Scenario that is an arrival process: a file of its own names it and says how its options make Arrivals.
 class ArrivalScenario : public Scenario {
  public:
-  std::vector<ScenarioOption> options() const final;
-  void parse(const std::map<std::string, std::string>& options) final;
   int64_t in_flight() const final { return std::max<int64_t>(in_flight_, 1); }
   bool uses_all_slots() const final { return in_flight_ == 0; }
   Nanoseconds default_duration() const override { return 10'000'000'000; }
@@ -94,14 +92,20 @@ class ArrivalScenario : public Scenario {
   void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) final;
 
  protected:
-  virtual std::vector<ScenarioOption> arrival_options() const = 0;  // besides in_flight
-  virtual void parse_arrivals(const ScenarioOptions& options) = 0;
   virtual std::unique_ptr<Arrivals> make_arrivals() const = 0;
   // Returns, for a process that is as good at any time as at its beginning, others of the same kind for what comes before the window.
   virtual std::unique_ptr<Arrivals> make_lead_arrivals() const { return nullptr; }
 
- private:
-  int64_t in_flight_ = 0;
+  int64_t in_flight_ = 0;  // 0: as many as the Session has slots
+};
+
+// One whose options are the rows of S::table(), with in_flight behind them.
+template <typename S>
+class ArrivalScenarioOf : public WithOptions<S, ArrivalScenario> {
+ protected:
+  static void add_in_flight(OptionTable<S>& table) {
+    table.count("in_flight", in_flight_by_slots, &ArrivalScenarioOf::in_flight_, 1, most_in_flight);
+  }
 };
 
 }  // namespace deepgap

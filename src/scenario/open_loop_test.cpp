@@ -419,7 +419,7 @@ TEST(OpenScenarios, SenselessSettingsAreErrors) {
     EXPECT_THAT(complaint(scenario, {{"rate", "5"}, {"in_flight", "0"}}), HasSubstr("'0' for in_flight"));
   }
   EXPECT_THAT(complaint("server", {{"rate", "5"}, {"seed", "-1"}}), HasSubstr("'-1' for seed"));
-  EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"bursts", "poisson"}}), HasSubstr("one of fixed, markov"));
+  EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"bursts", "poisson"}}), HasSubstr("expected fixed or markov"));
   EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"burst_time", "0s"}}), HasSubstr("'0s' for burst_time"));
   EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"pause_share", "2"}}), HasSubstr("'2' for pause_share"));
   EXPECT_THAT(complaint("concurrency", {}), HasSubstr("--clients"));

@@ -8,6 +8,7 @@
 #include "scenario/offered_load.h"
 #include "scenario/stopping.h"
 
+#include <deepgap/backend.h>
 #include <deepgap/clock.h>
 #include <deepgap/record.h>
 #include <deepgap/target.h>
@@ -43,16 +44,12 @@ struct Traffic {
   Failures* failures = nullptr;     // filled where the Target outlives them; nullptr: the first failure ends the run
 };
 
-struct ScenarioOption {
-  std::string name, describe, default_value;
-};
-
 class Scenario {
  public:
   virtual ~Scenario() = default;
   virtual std::string name() const = 0;
   virtual std::string describe() const = 0;
-  virtual std::vector<ScenarioOption> options() const = 0;
+  virtual std::vector<OptionInfo> options() const = 0;
   // Checks and keeps the options it knows. Throws Error{usage}.
   virtual void parse(const std::map<std::string, std::string>& options) = 0;
   // Checks that its queries can hold so many samples. Throws Error{usage}.

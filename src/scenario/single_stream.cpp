@@ -14,7 +14,7 @@ class SingleStreamScenario final : public Scenario {
   std::string name() const override { return "single-stream"; }
   std::string describe() const override { return "one sample a query, the next when it completes"; }
   ScenarioTraits traits() const override { return {.takes_all = true, .one_by_one = true}; }
-  std::vector<ScenarioOption> options() const override { return {}; }
+  std::vector<OptionInfo> options() const override { return {}; }
   void parse(const std::map<std::string, std::string>& /*options*/) override {}
   void check_batch(int64_t batch) const override {
     if (batch == 1) return;

@@ -7,21 +7,22 @@
 namespace deepgap {
 namespace {
 
-class TraceScenario final : public ArrivalScenario {
+class TraceScenario final : public ArrivalScenarioOf<TraceScenario> {
  public:
   std::string name() const override { return "trace"; }
   std::string describe() const override { return "queries come at the times in a file, to its end"; }
   Nanoseconds default_duration() const override { return never; }
+  static OptionTable<TraceScenario> table() {
+    OptionTable<TraceScenario> table;
+    table.text("trace", "file with an arrival time in each line", &TraceScenario::file_);
+    table.choice("trace_unit", "unit of these times: s or ns", &TraceScenario::unit_, {{"s", TraceUnit::s}, {"ns", TraceUnit::ns}});
+    add_in_flight(table);
+    return table;
+  }
 
  protected:
-  std::vector<ScenarioOption> arrival_options() const override {
-    return {{"trace", "file with an arrival time in each line", ""}, {"trace_unit", "unit of these times: s or ns", "s"}};
-  }
-  void parse_arrivals(const ScenarioOptions& options) override {
-    const auto file = options.find("trace");
-    if (file == options.end()) throw Error(ErrorKind::usage, "scenario trace needs a file of arrival times: give --trace FILE");
-    file_ = file->second;
-    unit_ = choice_option(options, "trace_unit", {"s", "ns"}) == "ns" ? TraceUnit::ns : TraceUnit::s;
+  void check_options() const override {
+    if (file_.empty()) throw Error(ErrorKind::usage, "scenario trace needs a file of arrival times: give --trace FILE");
     check_trace(file_, unit_);
   }
   std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<TraceArrivals>(file_, unit_); }

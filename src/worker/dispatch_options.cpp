@@ -1,7 +1,5 @@
 #include "worker/dispatch_options.h"
 
-#include "base/messages.h"
-#include "base/text.h"
 #include "record/record_json.h"
 #include "worker/mlperf_run.h"
 
@@ -16,80 +14,36 @@
 namespace deepgap {
 namespace {
 
-[[noreturn]] void wrong_value(const std::string& name, const std::string& value, std::string_view wanted) {
-  throw Error(ErrorKind::usage, invalid_value(value, name, wanted));
-}
-
-int64_t whole(const std::string& name, const std::string& value, int64_t most) {
-  const auto number = parse_int(value);
-  if (!number || *number < 1 || *number > most) wrong_value(name, value, fmt::format("a whole number from 1 to {}", most));
-  return *number;
-}
-
-template <typename Value>
-Value one_of(const std::string& name, const std::string& value, const std::map<std::string, Value>& known) {
-  const auto found = known.find(value);
-  if (found != known.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [text, ignored] : known) names.push_back(text);
-  throw Error(ErrorKind::usage, unknown_name(name, value, names));
-}
-
-Nanoseconds delay(const std::string& name, const std::string& value) {
-  const auto time = value == "0" ? std::optional<int64_t>(0) : parse_duration(value);
-  if (!time || *time < 0 || *time > 60'000'000'000) wrong_value(name, value, "a time from 0 to 60s, such as 2ms");
-  return *time;
-}
-
-double share(const std::string& name, const std::string& value) {
-  const auto percent = value.ends_with('%') ? parse_double(value.substr(0, value.size() - 1)) : std::nullopt;
-  if (!percent || !(*percent >= 0) || *percent > 100) wrong_value(name, value, "a percentage from 0% to 100%");
-  return *percent / 100;
+OptionTable<DispatchOptions> make_table() {
+  using Options = DispatchOptions;
+  constexpr Nanoseconds longest_delay = 60'000'000'000;
+  OptionTable<Options> table;
+  table.count("instances", "sessions on each device; the threads of a CPU are shared among them", &Options::instances, 1, 1024);
+  table.count("max_batch", "samples to join into one batch at most", &Options::max_batch, 1, 65'536).by_default("the batch of a query");
+  table.duration("max_delay", "time that a query may wait for its batch to fill: 2ms", &Options::max_delay, 0, longest_delay);
+  table.count("queue_limit", "queries that may wait for an instance", &Options::queue_limit, 1, 10'000'000)
+      .by_default("a batch for every slot");
+  table.choice("shed", "policy when the queue is full: none (the load is held back), reject-newest, drop-oldest", &Options::shedding,
+               {{"none", Shedding::none}, {"reject-newest", Shedding::reject_newest}, {"drop-oldest", Shedding::drop_oldest}});
+  table.percentage("shed_allowed", "largest share of shed queries in a valid result: 1%", &Options::shed_allowed);
+  table.percentage("urgent", "share of queries that go before all others in the queue: 10%", &Options::urgent);
+  table.choice("choose", "instance of the next batch: round-robin or least-loaded", &Options::choice,
+               {{"round-robin", InstanceChoice::round_robin}, {"least-loaded", InstanceChoice::least_loaded}});
+  table.choice("pad", "compiled batch sizes: none (every size) or power-of-two, to which batches are padded", &Options::pad_to_powers,
+               {{"none", false}, {"power-of-two", true}});
+  return table;
 }
 
 }  // namespace
 
-std::vector<OptionInfo> dispatch_option_infos() {
-  return {{"instances", "sessions on each device; the threads of a CPU are shared among them", "1"},
-          {"max_batch", "samples to join into one batch at most; by default the batch of a query", ""},
-          {"max_delay", "time that a query may wait for its batch to fill: 2ms", "0"},
-          {"queue_limit", "queries that may wait for an instance; by default enough for a batch in every slot", ""},
-          {"shed", "policy when the queue is full: none (the load is held back), reject-newest, drop-oldest", "none"},
-          {"shed_allowed", "largest share of shed queries in a valid result: 1%", "0%"},
-          {"urgent", "share of queries that go before all others in the queue: 10%", "0%"},
-          {"choose", "instance of the next batch: round-robin or least-loaded", "round-robin"},
-          {"pad", "compiled batch sizes: none (every size) or power-of-two, to which batches are padded", "none"}};
+const OptionTable<DispatchOptions>& dispatch_options() {
+  static const OptionTable<DispatchOptions> table = make_table();
+  return table;
 }
 
-bool set_dispatch_option(DispatchOptions& options, const std::string& name, const std::string& value) {
-  if (name == "instances") {
-    options.instances = whole(name, value, 1024);
-  } else if (name == "max_batch") {
-    options.max_batch = whole(name, value, 65'536);
-  } else if (name == "max_delay") {
-    options.max_delay = delay(name, value);
-  } else if (name == "queue_limit") {
-    options.queue_limit = whole(name, value, 10'000'000);
-  } else if (name == "shed") {
-    options.shedding = one_of<Shedding>(
-        name, value, {{"none", Shedding::none}, {"reject-newest", Shedding::reject_newest}, {"drop-oldest", Shedding::drop_oldest}});
-  } else if (name == "shed_allowed") {
-    options.shed_allowed = share(name, value);
-  } else if (name == "urgent") {
-    options.urgent = share(name, value);
-  } else if (name == "choose") {
-    options.choice =
-        one_of<InstanceChoice>(name, value, {{"round-robin", InstanceChoice::round_robin}, {"least-loaded", InstanceChoice::least_loaded}});
-  } else if (name == "pad") {
-    options.pad_to_powers = one_of<bool>(name, value, {{"none", false}, {"power-of-two", true}});
-  } else {
-    return false;
-  }
-  options.asked = true;
-  return true;
+bool needs_dispatcher(const Point& point) {
+  return dispatch_options().first_in(point.options) != nullptr || point.placement.devices.size() > 1;
 }
-
-bool needs_dispatcher(const Point& point, const DispatchOptions& options) { return options.asked || point.placement.devices.size() > 1; }
 
 int64_t largest_batch(const Point& point, const DispatchOptions& options) { return options.max_batch.value_or(point.batch); }
 

@@ -1,6 +1,7 @@
 // The Dispatcher's options, as axes: they spread a Point's queries over Sessions. docs/reference/scenarios.md describes them.
 #pragma once
 
+#include "base/option_table.h"
 #include "scenario/dispatcher.h"
 
 #include <deepgap/backend.h>
@@ -24,15 +25,12 @@ struct DispatchOptions {
   InstanceChoice choice = InstanceChoice::round_robin;
   double urgent = 0;           // share of the queries that go before all others
   bool pad_to_powers = false;  // batches are filled up to a power of two, so that the engine compiles a few sizes alone
-  bool asked = false;          // one of them was given
 };
 
-std::vector<OptionInfo> dispatch_option_infos();
-// Throws Error{usage} for a value that cannot be read. False: no option of ours.
-bool set_dispatch_option(DispatchOptions& options, const std::string& name, const std::string& value);
+const OptionTable<DispatchOptions>& dispatch_options();
 
 // Returns whether a Dispatcher stands between the Scenario and the Sessions, or there is one bare Session.
-bool needs_dispatcher(const Point& point, const DispatchOptions& options);
+bool needs_dispatcher(const Point& point);
 
 // Most samples of a batch that a Session gets.
 int64_t largest_batch(const Point& point, const DispatchOptions& options);

@@ -11,9 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 
 DispatchOptions options_of(const std::vector<std::pair<std::string, std::string>>& given) {
-  DispatchOptions options;
-  for (const auto& [name, value] : given) EXPECT_TRUE(set_dispatch_option(options, name, value)) << name;
-  return options;
+  return dispatch_options().parse({given.begin(), given.end()});
 }
 
 std::string message_of(const std::string& name, const std::string& value) {
@@ -34,14 +32,12 @@ Point point_of(int64_t batch, std::vector<DeviceId> devices = {DeviceId{}}) {
   return point;
 }
 
-TEST(DispatchOptions, EveryOneIsKnownAndReadable) {
-  for (const OptionInfo& info : dispatch_option_infos()) {
-    DispatchOptions options;
-    EXPECT_TRUE(set_dispatch_option(options, info.name, info.default_value.empty() ? "4" : info.default_value)) << info.name;
-  }
+TEST(DispatchOptions, WhatTheyBeginWithIsListedAndReadable) {
+  const auto values = dispatch_options().values({});
+  EXPECT_EQ(dispatch_options().parse({{"instances", values.at("instances")}, {"shed", values.at("shed")}}).shedding, Shedding::none);
+  EXPECT_EQ(values.at("max_delay"), "0");
   DispatchOptions options;
-  EXPECT_FALSE(set_dispatch_option(options, "streams", "2"));
-  EXPECT_FALSE(options.asked);
+  EXPECT_FALSE(dispatch_options().set(options, "streams", "2"));
 }
 
 TEST(DispatchOptions, BecomeTheDispatchersSettings) {
@@ -65,16 +61,19 @@ TEST(DispatchOptions, BecomeTheDispatchersSettings) {
 
 TEST(DispatchOptions, WrongValuesAreOneLine) {
   EXPECT_EQ(message_of("instances", "0"), "invalid value '0' for instances: expected a whole number from 1 to 1024");
-  EXPECT_EQ(message_of("max_delay", "5"), "invalid value '5' for max_delay: expected a time from 0 to 60s, such as 2ms");
+  EXPECT_EQ(message_of("max_delay", "5"), "invalid value '5' for max_delay: expected a time from 0 to 1m, such as 2ms");
   EXPECT_EQ(message_of("shed_allowed", "0.5"), "invalid value '0.5' for shed_allowed: expected a percentage from 0% to 100%");
   EXPECT_EQ(message_of("shed_allowed", "nan%"), "invalid value 'nan%' for shed_allowed: expected a percentage from 0% to 100%");
   EXPECT_EQ(message_of("shed", "drop-oldes"), "unknown shed 'drop-oldes', did you mean 'drop-oldest'?");
 }
 
 TEST(DispatchOptions, ABareSessionNeedsNoDispatcher) {
-  EXPECT_FALSE(needs_dispatcher(point_of(4), {}));
-  EXPECT_TRUE(needs_dispatcher(point_of(4), options_of({{"max_batch", "4"}})));
-  EXPECT_TRUE(needs_dispatcher(point_of(4, {{"", "cuda", 0}, {"", "cuda", 1}}), {}));
+  Point point = point_of(4);
+  point.options["streams"] = "2";
+  EXPECT_FALSE(needs_dispatcher(point));
+  point.options["max_batch"] = "4";
+  EXPECT_TRUE(needs_dispatcher(point));
+  EXPECT_TRUE(needs_dispatcher(point_of(4, {{"", "cuda", 0}, {"", "cuda", 1}})));
 }
 
 TEST(DispatchOptions, SizesAreThoseThatABatchCanHave) {

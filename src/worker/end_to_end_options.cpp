@@ -2,7 +2,6 @@
 
 #include "dataset/picture_source.h"
 #include "record/record_json.h"
-#include "scenario/option_values.h"
 #include "worker/mlperf_run.h"
 
 #include <deepgap/error.h>
@@ -13,27 +12,23 @@
 
 namespace deepgap {
 
-std::vector<OptionInfo> end_to_end_option_infos() {
-  return {{"end_to_end",
-           "off; serial: queries begin with image files that are read, decoded and resized first; overlapped: the same while others are "
-           "computed",
-           "off"},
-          {"decode_threads", "threads that decode images; by default the CPUs that the engine's threads leave, at least one", ""}};
-}
-
-EndToEndOptions end_to_end_options(const std::map<std::string, std::string>& options) {
-  EndToEndOptions result;
-  const std::string mode = choice_option(options, "end_to_end", {"off", "serial", "overlapped"});
-  if (mode == "serial") result.mode = EndToEnd::serial;
-  if (mode == "overlapped") result.mode = EndToEnd::overlapped;
-  result.decode_threads = whole_option(options, "decode_threads", 1, 1024, 0);
-  if (result.decode_threads > 0 && !options.contains("end_to_end")) {
-    throw Error(ErrorKind::usage, "decode_threads applies to end-to-end queries: add --end-to-end serial or overlapped, or leave it out");
-  }
-  return result;
+const OptionTable<EndToEndOptions>& end_to_end_options() {
+  static const OptionTable<EndToEndOptions> table = [] {
+    OptionTable<EndToEndOptions> made;
+    made.choice(
+        "end_to_end",
+        "image files in each query: off, serial (each is read, decoded and resized first), overlapped (the same while others are computed)",
+        &EndToEndOptions::mode, {{"off", EndToEnd::off}, {"serial", EndToEnd::serial}, {"overlapped", EndToEnd::overlapped}});
+    made.count("decode_threads", "threads that decode images", &EndToEndOptions::decode_threads, 1, 1024)
+        .by_default("the CPUs that the engine's threads leave, at least 1");
+    return made;
+  }();
+  return table;
 }
 
 void require_end_to_end(const Point& point, const EndToEndOptions& options) {
+  if (point.options.contains("decode_threads") && !point.options.contains("end_to_end"))
+    throw Error(ErrorKind::usage, "decode_threads applies to end-to-end queries: add --end-to-end serial or overlapped, or leave it out");
   if (!options.on()) return;
   if (is_mlperf(point)) throw Error(ErrorKind::usage, "an MLPerf run measures the network alone: leave out --end-to-end");
   if (point.placement.processes > 1) throw Error(ErrorKind::usage, "--end-to-end needs one process: leave out --processes");

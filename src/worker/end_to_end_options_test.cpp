@@ -35,37 +35,38 @@ std::string refusal(Action action) {
 }
 
 TEST(EndToEndOptions, WhatIsWrongIsSaid) {
-  EXPECT_FALSE(end_to_end_options({}).on());
-  EXPECT_FALSE(end_to_end_options({{"end_to_end", "off"}, {"decode_threads", "2"}}).on());
-  EXPECT_EQ(end_to_end_options({{"end_to_end", "overlapped"}}).mode, EndToEnd::overlapped);
+  EXPECT_FALSE(end_to_end_options().parse({}).on());
+  EXPECT_FALSE(end_to_end_options().parse({{"end_to_end", "off"}, {"decode_threads", "2"}}).on());
+  EXPECT_EQ(end_to_end_options().parse({{"end_to_end", "overlapped"}}).mode, EndToEnd::overlapped);
   for (const char* wrong : {"0", "-1", "1025", "two"}) {
     EXPECT_THAT(refusal([&] {
-                  end_to_end_options({{"end_to_end", "serial"}, {"decode_threads", wrong}});
+                  end_to_end_options().parse({{"end_to_end", "serial"}, {"decode_threads", wrong}});
                 }),
                 HasSubstr("a whole number from 1 to 1024"));
   }
-  EXPECT_THAT(refusal([] { end_to_end_options({{"end_to_end", "pipelined"}}); }), HasSubstr("overlapped"));
-  EXPECT_THAT(refusal([] { end_to_end_options({{"decode_threads", "2"}}); }), HasSubstr("add --end-to-end"));
+  EXPECT_THAT(refusal([] { end_to_end_options().parse({{"end_to_end", "pipelined"}}); }), HasSubstr("overlapped"));
 }
 
 TEST(EndToEndOptions, WhatDoesNotGoTogetherIsSaid) {
   const auto check = [](const Given& given, int processes = 1) {
     Point point = point_of(given);
     point.placement.processes = processes;
-    return refusal([&] { require_end_to_end(point, end_to_end_options(given)); });
+    return refusal([&] { require_end_to_end(point, end_to_end_options().parse(given)); });
   };
   EXPECT_EQ(check({{"end_to_end", "serial"}}), "no error");
   EXPECT_THAT(check({{"end_to_end", "serial"}, {"mlperf", "v6.0"}}), HasSubstr("MLPerf"));
   EXPECT_THAT(check({{"end_to_end", "serial"}}, 2), HasSubstr("one process"));
   EXPECT_EQ(check({{"end_to_end", "off"}}, 2), "no error");
+  EXPECT_EQ(check({{"end_to_end", "off"}, {"decode_threads", "2"}}), "no error");
+  EXPECT_THAT(check({{"decode_threads", "2"}}), HasSubstr("add --end-to-end"));
 }
 
 TEST(EndToEndOptions, ThreadsAreWhatTheEngineLeavesAndLanesKeepThemBusy) {
-  const EndToEndOptions serial = end_to_end_options({{"end_to_end", "serial"}});
-  const EndToEndOptions overlapped = end_to_end_options({{"end_to_end", "overlapped"}});
+  const EndToEndOptions serial = end_to_end_options().parse({{"end_to_end", "serial"}});
+  const EndToEndOptions overlapped = end_to_end_options().parse({{"end_to_end", "overlapped"}});
   EXPECT_EQ(decode_threads(point_of({}, 1, 2), overlapped, 8), 6);
   EXPECT_EQ(decode_threads(point_of({}, 1, 8), overlapped, 8), 1);
-  EXPECT_EQ(decode_threads(point_of({}), end_to_end_options({{"end_to_end", "serial"}, {"decode_threads", "3"}}), 8), 3);
+  EXPECT_EQ(decode_threads(point_of({}), end_to_end_options().parse({{"end_to_end", "serial"}, {"decode_threads", "3"}}), 8), 3);
   DispatchOptions dispatch;
   EXPECT_EQ(lanes(point_of({}, 1), serial, dispatch, 6, 1), 1);
   EXPECT_EQ(lanes(point_of({}, 1), overlapped, dispatch, 6, 1), 8) << "one computes, one is ready, six are decoded";

@@ -1,7 +1,5 @@
 #include "worker/generate_options.h"
 
-#include "base/messages.h"
-#include "base/text.h"
 #include "record/point_option.h"
 
 #include <deepgap/error.h>
@@ -13,51 +11,36 @@ namespace {
 
 constexpr const char* none = "none";
 
-int64_t whole(const std::string& name, const std::string& value) {
-  const auto number = parse_int(value);
-  if (!number || *number < 0 || *number > Lengths::most)
-    throw Error(ErrorKind::usage, invalid_value(value, name, fmt::format("a number of tokens from 0 to {}", Lengths::most)));
-  return *number;
-}
-
-bool on_or_off(const std::string& name, const std::string& value) {
-  if (value != "on" && value != "off") throw Error(ErrorKind::usage, invalid_value(value, name, "on or off"));
-  return value == "on";
+OptionTable<GenerateOptions> make_table() {
+  using Options = GenerateOptions;
+  const auto lengths = [](const std::string& name, auto field) {
+    return [=](Options& options, const std::string& value) { options.*field = Lengths(name, value); };
+  };
+  OptionTable<Options> table;
+  table.row({"prompt_tokens", "generation: length of made-up prompts: 512, uniform:LOW:HIGH, lognormal:MEDIAN:SIGMA, or file:PATH", "512"},
+            lengths("prompt_tokens", &Options::prompt_tokens));
+  table.row({"output_tokens", "generation: length of answers at most, likewise", "as a file of prompts says; else 128"},
+            lengths("output_tokens", &Options::output_tokens));
+  table.count("shared_prefix_tokens", "generation: tokens that all made-up prompts begin with, of prompt_tokens", &Options::shared_prefix,
+              0, Lengths::most);
+  table.on_off("prompt_reuse", "generation: on sends the same prompts again, to measure a prefix cache; off makes each query's unique",
+               &Options::reuse);
+  return table;
 }
 
 }  // namespace
 
 bool generates(const Point& point) { return point.task == "generate"; }
 
-std::vector<OptionInfo> generate_option_infos() {
-  return {
-      {"prompt_tokens", "generation: length of made-up prompts: 512, uniform:LOW:HIGH, lognormal:MEDIAN:SIGMA, or file:PATH", "512"},
-      {"output_tokens", "generation: length of answers at most, likewise", "as a file of prompts says; else 128"},
-      {"shared_prefix_tokens", "generation: tokens that all made-up prompts begin with, of prompt_tokens", "0"},
-      {"prompt_reuse", "generation: on sends the same prompts again, to measure a prefix cache; off makes each query's unique", "off"},
-  };
-}
-
-bool set_generate_option(GenerateOptions& options, const std::string& name, const std::string& value) {
-  if (name == "prompt_tokens") {
-    options.prompt_tokens = Lengths(name, value);
-  } else if (name == "output_tokens") {
-    options.output_tokens = Lengths(name, value);
-  } else if (name == "shared_prefix_tokens") {
-    options.shared_prefix = whole(name, value);
-  } else if (name == "prompt_reuse") {
-    options.reuse = on_or_off(name, value);
-  } else {
-    return false;
-  }
-  return true;
+const OptionTable<GenerateOptions>& generate_options() {
+  static const OptionTable<GenerateOptions> table = make_table();
+  return table;
 }
 
 void require_generate_options(const Point& point) {
   if (!generates(point)) {
-    for (const OptionInfo& option : generate_option_infos())
-      if (point.options.contains(option.name))
-        throw Error(ErrorKind::usage, fmt::format("{} applies to generation: add --task generate, or leave it out", option.name));
+    if (const OptionInfo* option = generate_options().first_in(point.options))
+      throw Error(ErrorKind::usage, fmt::format("{} applies to generation: add --task generate, or leave it out", option->name));
     return;
   }
   if (point.batch > 1)

@@ -1,6 +1,7 @@
 // The options of a Point of task generate: its prompts and how long answers may be.
 #pragma once
 
+#include "base/option_table.h"
 #include "generate/prompts.h"
 
 #include <deepgap/backend.h>
@@ -25,9 +26,7 @@ struct GenerateOptions {
 
 inline constexpr int64_t usual_prompts = 512;  // different ones that queries cycle through
 
-std::vector<OptionInfo> generate_option_infos();
-// Throws Error{usage} for a value that cannot be read. False: no option of generation.
-bool set_generate_option(GenerateOptions& options, const std::string& name, const std::string& value);
+const OptionTable<GenerateOptions>& generate_options();
 // Throws Error{usage} for options of generation without it, and for what does not go together with it: batches, a Dispatcher that joins
 // queries, queries that begin with files, MLPerf.
 void require_generate_options(const Point& point);

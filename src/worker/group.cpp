@@ -230,7 +230,7 @@ Group::Calibration Group::calibration(const WorkOrder& order, const PointOptions
 
 void Group::find_engine_model(const WorkOrder& order, const PointOptions& options) {
   if (!needs_quantizing(order.point)) return;
-  const QuantizedKey key{model_key_.model, order.point.dataset, quantize_options_of(options.quantize)};
+  const QuantizedKey key{model_key_.model, order.point.dataset, quantize_options().values(options.quantize)};
   if (quantized_ != nullptr && key == quantized_key_) return;
   const Nanoseconds begin = clock(order).now();
   const KeptQuantized found = find_quantized(order.cache_dir, calibration(order, options).key, model_->name());
@@ -252,7 +252,7 @@ Telemetry& Group::telemetry(const WorkOrder& order) {
     settings.devices = order.point.placement.devices;
     const auto period = order.point.options.find("telemetry_period");
     if (period != order.point.options.end()) {
-      settings.period = parse_telemetry_period(period->second);
+      settings.period = parse_time(period->second).value_or(settings.period);
     } else if (is_remote(order.point.placement)) {
       settings.period = period_of_clients;
     }

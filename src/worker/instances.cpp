@@ -40,7 +40,7 @@ SampleLayout sample_layout(const Point& point, const InstanceLoad& instance, con
 
 }  // namespace
 
-Instances::Instances(const SessionsToLoad& wanted) : dispatches_(needs_dispatcher(wanted.point, wanted.options)) {
+Instances::Instances(const SessionsToLoad& wanted) : dispatches_(needs_dispatcher(wanted.point)) {
   for (const InstanceLoad& one : instance_loads(wanted.point, wanted.options)) {
     LoadOptions load = wanted.common;
     load.placement = {1, {one.device}};

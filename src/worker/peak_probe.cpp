@@ -1,5 +1,6 @@
 #include "worker/peak_probe.h"
 
+#include "base/option_values.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -56,18 +57,17 @@ constexpr uint64_t repeats_apart = 4'294'967'311;  // users give seeds that foll
 }  // namespace
 
 void draw_own_stream(PointOptions& options, const std::vector<OptionInfo>& known, int repeat) {
-  const auto seed = std::find_if(known.begin(), known.end(), [](const OptionInfo& option) { return option.name == "seed"; });
-  if (seed == known.end() || repeat == 0) return;
+  const OptionInfo* seed = find_option(known, "seed");
+  if (seed == nullptr || repeat == 0) return;
   const auto given = options.backend.find("seed");
   const auto first = parse_int(given == options.backend.end() ? seed->default_value : given->second).value_or(0);
   options.backend["seed"] = std::to_string((static_cast<uint64_t>(first) + repeats_apart * static_cast<uint64_t>(repeat)) % INT64_MAX);
 }
 
-void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int repeat) {
-  const bool takes_seed = std::any_of(known.begin(), known.end(), [](const ScenarioOption& option) { return option.name == "seed"; });
+void draw_own_arrivals(PointOptions& options, const std::vector<OptionInfo>& known, int repeat) {
   constexpr uint64_t tenants_apart = 1'000'003;
   const uint64_t drawn = tenants_apart * static_cast<uint64_t>(options.arrivals) + repeats_apart * static_cast<uint64_t>(repeat);
-  if (takes_seed) options.scenario["seed"] = std::to_string((options.seed + drawn) % INT64_MAX);
+  if (find_option(known, "seed") != nullptr) options.scenario["seed"] = std::to_string((options.seed + drawn) % INT64_MAX);
 }
 
 std::unique_ptr<Stopping> until_hopeless(std::unique_ptr<Stopping> rule, const LatencyBound& bound, Nanoseconds duration, double rate) {

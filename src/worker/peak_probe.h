@@ -12,7 +12,7 @@ namespace deepgap {
 // Gives the scenario, where it takes a seed, another one for each repeat but the first, so that repeats say something about other arrivals
 // too, and for each `arrivals` of the Point. Two Points of one seed have the same ones in the same repeat, so that what they draw is no
 // difference between them. The model's weights stay those of the Point's seed.
-void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int repeat);
+void draw_own_arrivals(PointOptions& options, const std::vector<OptionInfo>& known, int repeat);
 
 // The same of a backend that draws what it does from an option `seed` (null): its repeats are other processes.
 void draw_own_stream(PointOptions& options, const std::vector<OptionInfo>& known, int repeat);

@@ -23,35 +23,8 @@ constexpr std::string_view secret_variable = "env.DEEPGAP_KSERVE_TOKEN";
 constexpr std::string_view quantize_prefix = "quantize.";
 constexpr std::string_view mlperf_prefix = "mlperf_";
 
-template <typename T>
-bool has_option(const std::vector<T>& options, std::string_view name) {
-  return std::any_of(options.begin(), options.end(), [&](const T& option) { return option.name == name; });
-}
-
-const OptionInfo& option_called(const std::vector<OptionInfo>& options, const std::string& name) {
-  return *std::find_if(options.begin(), options.end(), [&](const OptionInfo& option) { return option.name == name; });
-}
-
 [[noreturn]] void wrong_value(const std::string& name, const std::string& value, std::string_view wanted) {
   throw Error(ErrorKind::usage, invalid_value(value, name, wanted));
-}
-
-int64_t whole(const std::string& name, const std::string& value, int64_t least, int64_t most) {
-  const auto number = parse_int(value);
-  if (!number || *number < least || *number > most) wrong_value(name, value, fmt::format("a whole number from {} to {}", least, most));
-  return *number;
-}
-
-double share(const std::string& name, const std::string& value) {
-  const auto percent = value.ends_with('%') ? parse_double(value.substr(0, value.size() - 1)) : std::nullopt;
-  if (!percent || !(*percent >= 0) || *percent > 100) wrong_value(name, value, "a percentage from 0% to 100%");
-  return *percent / 100;
-}
-
-int64_t accuracy_samples(const std::string& value) {
-  const auto number = parse_int(value);
-  if (!number || *number < 1) wrong_value("accuracy", value, "all, off, or a number of samples");
-  return *number;
 }
 
 void set_bounds(PointOptions& sorted, const std::string& value) {
@@ -63,39 +36,9 @@ void set_bounds(PointOptions& sorted, const std::string& value) {
   }
 }
 
-void set_own(PointOptions& sorted, const std::string& name, const std::string& value) {
-  if (set_dispatch_option(sorted.dispatch, name, value) || set_train_option(sorted.train, name, value) ||
-      set_generate_option(sorted.generate, name, value))
-    return;
-  if (name == "seed") sorted.seed = static_cast<uint64_t>(whole(name, value, 0, INT64_MAX));
-  if (name == "labels") sorted.labels = value;
-  if (name == "label_offset") sorted.label_offset = whole(name, value, -1'000'000, 1'000'000);
-  if (name == "accuracy" && value != "all") sorted.accuracy_samples = value == "off" ? 0 : accuracy_samples(value);
-  if (name == "arrivals") sorted.arrivals = whole(name, value, 0, 1'000'000);
-  if (name == "samples") sorted.samples = whole(name, value, 1, 65'536);
-  if (name == "streams") sorted.streams = whole(name, value, 1, 1024);
-  if (name == "shape") sorted.shapes = parse_shapes(value);
-  if (name == "input") sorted.input_numbers = parse_input_numbers(value);
-  if (name == "affinity") sorted.affinity = value;
-  if (name == "failed_allowed") sorted.failed_allowed = share(name, value);
-  if (name == "reference") sorted.reference = value;
-  if (name == "bound") set_bounds(sorted, value);
-  if (name == "peak") {
-    if (value != "search" && value != "confirm" && value != "refine")
-      wrong_value(name, value, "search, confirm or refine; --find-peak sets it");
-    sorted.peak_search = true;
-    sorted.ends_when_hopeless = value != "refine";  // ending early by the results would report too high a share of late queries
-  }
-  if (name == tuning_mark && value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; deepgap tune sets it");
-  if (name == "inputs") sorted.inputs = input_place(value);
-  if (name == "telemetry_period") parse_telemetry_period(value);  // the group takes it; here it is only looked at
-}
-
 // Its value is looked at with the scenario (mlperf_run.h).
 void require_mlperf_option(const Point& point, const std::string& name) {
-  std::vector<std::string> known;
-  for (const LoadgenOption& option : loadgen_options()) known.push_back(option.name);
-  if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(ErrorKind::usage, unknown_name("option", name, known));
+  if (find_option(loadgen_options(), name) == nullptr) refuse_name("", loadgen_options(), name);
   if (!point.options.contains("mlperf"))
     throw Error(ErrorKind::usage, fmt::format("{} applies to MLPerf runs: add --mlperf ROUND, or leave it out", name));
 }
@@ -112,22 +55,21 @@ std::vector<std::string> scenarios_with(const std::string& option) {
   const auto& scenarios = Registry<Scenario>::instance();
   std::vector<std::string> found;
   for (const std::string& name : scenarios.names()) {
-    if (has_option(scenarios.make("scenario", name)->options(), option)) found.push_back(name);
+    if (find_option(scenarios.make("scenario", name)->options(), option) != nullptr) found.push_back(name);
   }
   return found;
 }
 
 [[noreturn]] void unknown_option(const Point& point, const std::string& name, const std::vector<OptionInfo>& backend,
-                                 const std::vector<ScenarioOption>& scenario) {
+                                 const std::vector<OptionInfo>& scenario) {
   if (const auto others = scenarios_with(name); !others.empty()) {
     throw Error(ErrorKind::usage,
                 fmt::format("'{}' is not an option of scenario {}; it belongs to {}", name, point.scenario, join(others, ", ")));
   }
-  std::vector<std::string> known;
-  for (const auto& option : backend) known.push_back(option.name);
-  for (const auto& option : scenario) known.push_back(option.name);
-  for (const auto& option : worker_options()) known.push_back(option.name);
-  throw Error(ErrorKind::usage, unknown_name(fmt::format("option of {}", point.backend), name, known));
+  std::vector<OptionInfo> known = backend;
+  known.insert(known.end(), scenario.begin(), scenario.end());
+  known.insert(known.end(), worker_options().begin(), worker_options().end());
+  refuse_name(point.backend, known, name);
 }
 
 std::vector<int> parse_cpu_list(const std::string& text) {
@@ -154,61 +96,103 @@ std::optional<std::vector<int64_t>> parse_sizes(std::string_view text) {
   return sizes;
 }
 
-}  // namespace
+bool set_peak(PointOptions& sorted, const std::string& stage) {
+  sorted.peak_search = true;
+  sorted.ends_when_hopeless = stage != "refine";  // ending early by the results would report too high a share of late queries
+  return true;
+}
 
-std::vector<OptionInfo> worker_options() {
-  std::vector<OptionInfo> options{
-      {"seed", "seed of weights and samples", "1", true},
-      {"arrivals", "index of the random arrivals drawn from the seed; tenants have different ones", "0"},
-      {"samples", "number of different samples that a batch cycles through", "4"},
-      {"labels", "file of the dataset's labels; --labels sets it", ""},
-      {"label_offset", "number added to each label, 1 for a network whose class 0 is the background", "0"},
-      {"accuracy", "labelled samples to answer, untimed, for accuracy_top1: all, off, or a number", "all"},
-      {"streams", "queries that the session can process at the same time, at least", "1"},
-      {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
+bool set_accuracy(PointOptions& sorted, const std::string& samples) {
+  if (samples != "all") sorted.accuracy_samples = samples == "off" ? 0 : parse_int(samples);
+  return true;
+}
+
+void add_samples(OptionTable<PointOptions>& table) {
+  using Options = PointOptions;
+  table.count("seed", "seed of weights and samples", &Options::seed, 0).process_wide();
+  table.count("arrivals", "index of the random arrivals drawn from the seed; tenants have different ones", &Options::arrivals, 0,
+              1'000'000);
+  table.count("samples", "number of different samples that a batch cycles through", &Options::samples, 1, 65'536);
+  table.text("labels", "file of the dataset's labels, for accuracy_top1 and accuracy_top5", &Options::labels);
+  table.count("label_offset", "number added to each label, 1 for a network whose class 0 is the background", &Options::label_offset,
+              -1'000'000, 1'000'000);
+  table.row({"accuracy",
+             "labelled samples to answer, untimed, for accuracy_top1: all, off, or a number",
+             "all",
+             false,
+             OptionKind::count,
+             {"all", "off"}},
+            "a number of samples", set_accuracy);
+  table.count("streams", "queries that the session can process at the same time, at least", &Options::streams, 1, 1024);
+  table.row({"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
+            [](Options& sorted, const std::string& value) { sorted.shapes = parse_shapes(value); });
+  table.row(
       {"input", "numbers of inputs in samples that are made up: k=5, sizes=1x3x8x8, several inputs joined by '/'; --input sets it", ""},
-      {"affinity", "CPUs of the worker: none, first (as many as threads), near or far (from the GPU's socket), or a list 0-3/8", "none",
-       true},
-      {"telemetry_period", "time between two readings of the probes (1s for a server's client)", "100ms", true},
-      {"bound", "latency SLO that a valid result meets: p99=15ms; of generation also ttft.p99=500ms,tpot.p99=50ms", ""},
-      {"failed_allowed", "largest share of queries that a server may fail in a valid result: 1%", "0%"},
-      {"reference", "ONNX file of a server's model, to compare its outputs with; --reference sets it", "", true},
-      {"peak", "role of a run in a peak search: search, confirm or refine; --find-peak sets it", ""},
-      {tuning_mark, "role of a run of deepgap tune: search or confirm; tune sets it", ""},
-      {"inputs",
-       "place of samples before a query, on a GPU. host: the query copies them; device: they are on the GPU, and the query gathers them; "
-       "host-ready, ready: likewise, in the type and layout that the first operators read",
-       "host"},
-      {"tenant_cpus", "CPUs of tenants. share: each may use all CPUs; split: each is pinned to its part", "share"},
-      {"tenant", "index of this tenant: 1/2; --tenant sets it", ""},
-      {"tenants", "models that are measured together; --tenant sets it", ""},
-      {"contender", "index of this arm of an interleaved comparison: 1/2; --duel sets it", ""},
-      {"duel", "axis and arms of an interleaved comparison; --duel sets it", ""},
-      {"mlperf_NAME", "options of an MLPerf run, listed in docs/reference/scenarios.md", ""},
-      {"env.NAME", "environment variable of the worker", "", true}};
-  for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));
-  for (OptionInfo& option : end_to_end_option_infos()) options.push_back(std::move(option));
-  for (OptionInfo& option : train_option_infos()) options.push_back(std::move(option));
-  for (OptionInfo& option : generate_option_infos()) options.push_back(std::move(option));
-  for (const QuantizeOption& option : quantize_options())
-    options.push_back({std::string(quantize_prefix) + option.name, "precision int8: " + option.describe, option.default_value});
-  return options;
+      [](Options& sorted, const std::string& value) { sorted.input_numbers = parse_input_numbers(value); });
 }
 
-Nanoseconds parse_telemetry_period(const std::string& text) {
-  const auto period = parse_duration(text);
-  if (!period || *period < 1'000'000 || *period > 3'600'000'000'000) {
-    wrong_value("telemetry_period", text, "a time between 1ms and 1h such as 100ms or 1s");
-  }
-  return *period;
+void add_verdict(OptionTable<PointOptions>& table) {
+  using Options = PointOptions;
+  table
+      .text("affinity", "CPUs of the worker: none, first (as many as threads), near or far (from the GPU's socket), or a list 0-3/8",
+            &Options::affinity)
+      .process_wide();
+  constexpr Nanoseconds ms = 1'000'000, h = 3'600'000'000'000;
+  table.row({"telemetry_period", "time between two readings of the probes (1s for a server's client)", "100ms", true, OptionKind::duration},
+            time_range(ms, h, 100 * ms), [](Options&, const std::string& value) {  // the group takes it from the Point
+              const auto period = parse_time(value);
+              return period && *period >= ms && *period <= h;
+            });
+  table.row({"bound", "latency SLO that a valid result meets: p99=15ms; of generation also ttft.p99=500ms,tpot.p99=50ms", ""}, set_bounds);
+  table.percentage("failed_allowed", "largest share of queries that a server may fail in a valid result: 1%", &Options::failed_allowed);
+  table.text("reference", "ONNX file of a server's model, to compare its outputs with", &Options::reference).process_wide();
+  table.row({"peak",
+             "role of a run in a peak search: search, confirm or refine; --find-peak sets it",
+             "",
+             false,
+             OptionKind::choice,
+             {"search", "confirm", "refine"}},
+            "", set_peak);
+  table.choice(
+      "inputs",
+      "place of samples before a query, on a GPU. host: the query copies them; device: they are on the GPU, and the query gathers "
+      "them; host-ready, ready: likewise, in the type and layout that the first operators read",
+      &Options::inputs,
+      {{"host", InputPlace::host}, {"host-ready", InputPlace::host_ready}, {"device", InputPlace::device}, {"ready", InputPlace::ready}});
 }
 
-namespace {
+// Others read these from the Point.
+void add_options_of_others(OptionTable<PointOptions>& table) {
+  const auto add = [&](OptionInfo info) { table.row(std::move(info), [](PointOptions&, const std::string&) {}); };
+  add({tuning_mark,
+       "role of a run of deepgap tune: search or confirm; tune sets it",
+       "",
+       false,
+       OptionKind::choice,
+       {"search", "confirm"}});
+  add({"tenant_cpus", "CPUs of tenants. share: each may use all CPUs; split: each is pinned to its part", "share"});
+  add({"tenant", "index of this tenant: 1/2; --tenant sets it", ""});
+  add({"tenants", "models that are measured together; --tenant sets it", ""});
+  add({"contender", "index of this arm of an interleaved comparison: 1/2; --duel sets it", ""});
+  add({"duel", "axis and arms of an interleaved comparison; --duel sets it", ""});
+  add({"mlperf_NAME", "options of an MLPerf run, listed in docs/reference/scenarios.md", ""});
+  add({"env.NAME", "environment variable of the worker", "", true});
+}
 
-// The list is made once: every Point of a large Plan asks for it.
-const std::vector<OptionInfo>& own_options() {
-  static const std::vector<OptionInfo> options = worker_options();
-  return options;
+const OptionTable<PointOptions>& own_options() {
+  static const OptionTable<PointOptions> table = [] {
+    OptionTable<PointOptions> made;
+    add_samples(made);
+    add_verdict(made);
+    add_options_of_others(made);
+    made.part(&PointOptions::dispatch, dispatch_options());
+    made.part(&PointOptions::end_to_end, end_to_end_options());
+    made.part(&PointOptions::train, train_options());
+    made.part(&PointOptions::generate, generate_options());
+    made.part(&PointOptions::quantize, quantize_options(), std::string(quantize_prefix), "precision int8: ");
+    return made;
+  }();
+  return table;
 }
 
 void set_train_defaults(const Point& point, PointOptions& sorted) {
@@ -221,7 +205,7 @@ void set_train_defaults(const Point& point, PointOptions& sorted) {
 // Hands each option of a Point to what it is for. Throws Error{usage} for one that nothing takes.
 class OptionSorter {
  public:
-  OptionSorter(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario)
+  OptionSorter(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<OptionInfo>& scenario)
       : point_(point), backend_(backend), scenario_(scenario) {
     if (trains(point)) set_train_defaults(point, sorted_);
     if (generates(point)) sorted_.samples = usual_prompts;
@@ -230,16 +214,14 @@ class OptionSorter {
     }
     // It goes before the plain one.
     if (const auto given = point.options.find(point.backend + ".inputs"); given != point.options.end())
-      set_own(sorted_, "inputs", given->second);
+      own_options().set(sorted_, "inputs", given->second);
   }
   PointOptions take() && {
-    for (const auto& [name, value] : sorted_.backend) check_option(point_.backend, option_called(backend_, name), value);
+    for (const auto& [name, value] : sorted_.backend) check_option(point_.backend, *find_option(backend_, name), value);
     sorted_.train.seed = sorted_.seed;
     if (!sorted_.token_bounds.empty() && !generates(point_))
       throw Error(ErrorKind::usage,
                   fmt::format("the SLO {} applies to generation: add --task generate, or leave it out", sorted_.token_bounds.front().text));
-    sorted_.end_to_end = end_to_end_options(point_.options);
-    sorted_.quantize = quantize_settings(quantize_, std::string(quantize_prefix));
     return std::move(sorted_);
   }
 
@@ -253,11 +235,7 @@ class OptionSorter {
       sorted_.environment[name.substr(environment_prefix.size())] = value;
       return true;
     }
-    if (name.starts_with(quantize_prefix)) {
-      if (!has_option(own_options(), name)) unknown_option(point_, name, backend_, scenario_);
-      quantize_[name.substr(quantize_prefix.size())] = value;
-      return true;
-    }
+    if (name.starts_with(quantize_prefix)) return false;
     if (name == dataset_hash_option) return true;  // the inspection's
     if (name == "mlperf" || name.starts_with(mlperf_prefix)) {
       require_mlperf_option(point_, name);
@@ -267,40 +245,38 @@ class OptionSorter {
     const auto parts = prefixed(name);
     if (!parts) return false;
     if (parts->first == point_.backend && parts->second != "inputs") {  // else another engine's, or taken last
-      if (!has_option(backend_, parts->second)) unknown_option(point_, name, backend_, scenario_);
+      if (find_option(backend_, parts->second) == nullptr) unknown_option(point_, name, backend_, scenario_);
       sorted_.backend[parts->second] = value;
     }
     return true;
   }
   void sort_plain(const std::string& name, const std::string& value) {
-    const bool ours = has_option(own_options(), name), of_backend = has_option(backend_, name), of_scenario = has_option(scenario_, name);
-    if (!ours && !of_backend && !of_scenario) unknown_option(point_, name, backend_, scenario_);
-    if (ours) set_own(sorted_, name, value);
+    const bool of_backend = find_option(backend_, name) != nullptr, of_scenario = find_option(scenario_, name) != nullptr;
+    if (!own_options().set(sorted_, name, value) && !of_backend && !of_scenario) unknown_option(point_, name, backend_, scenario_);
     if (of_backend) sorted_.backend.emplace(name, value);  // what was said with a prefix goes first
     if (of_scenario) sorted_.scenario[name] = value;
   }
 
   const Point& point_;
   const std::vector<OptionInfo>& backend_;
-  const std::vector<ScenarioOption>& scenario_;
+  const std::vector<OptionInfo>& scenario_;
   PointOptions sorted_;
-  std::map<std::string, std::string> quantize_;
 };
 
 }  // namespace
 
-PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario) {
+const std::vector<OptionInfo>& worker_options() { return own_options().infos(); }
+
+PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<OptionInfo>& scenario) {
   require_train_options(point);
   require_generate_options(point);
   return OptionSorter(point, backend, scenario).take();
 }
 
-InputPlace input_place(const std::string& value) {
-  if (value == "host") return InputPlace::host;
-  if (value == "device") return InputPlace::device;
-  if (value == "ready") return InputPlace::ready;
-  if (value == "host-ready") return InputPlace::host_ready;
-  throw Error(ErrorKind::usage, unknown_name("inputs", value, {"host", "host-ready", "device", "ready"}));
+InputPlace input_place(const std::string& text) {
+  PointOptions options;
+  own_options().set(options, "inputs", text);
+  return options.inputs;
 }
 
 EngineRequest engine_request(const Point& point, const PointOptions& options) {
@@ -382,7 +358,7 @@ InputNumbers parse_input_numbers(const std::string& text) {
 
 std::string process_key(const Point& point, const std::vector<OptionInfo>& backend) {
   std::string key;
-  const std::vector<OptionInfo>& own = own_options();
+  const std::vector<OptionInfo>& own = worker_options();
   const auto is_wide = [](const std::vector<OptionInfo>& options, const std::string& name) {
     return std::any_of(options.begin(), options.end(), [&](const OptionInfo& o) { return o.name == name && o.process_wide; });
   };

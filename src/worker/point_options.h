@@ -51,11 +51,10 @@ struct PointOptions {
   QuantizeSettings quantize;               // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };
 
-std::vector<OptionInfo> worker_options();                     // ours
-Nanoseconds parse_telemetry_period(const std::string& text);  // throws Error{usage}
+const std::vector<OptionInfo>& worker_options();  // ours
 
 // Throws Error{usage} "unknown option 'latncy' of null, did you mean 'latency'?" and for values that cannot be read.
-PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario);
+PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<OptionInfo>& scenario);
 InputPlace input_place(const std::string& text);  // throws Error{usage}
 // Returns the request to an engine; it has the Point's whole placement, of which each Session gets one device.
 EngineRequest engine_request(const Point& point, const PointOptions& options);

@@ -8,7 +8,7 @@ namespace deepgap {
 namespace {
 
 const std::vector<OptionInfo> engine{{"latency", "", "1ms"}, {"seed", "", "1"}, {"mode", "", "", true}};
-const std::vector<ScenarioOption> scenario{{"in_flight", "", "1"}};
+const std::vector<OptionInfo> scenario{{"in_flight", "", "1"}};
 
 Point point_with(std::map<std::string, std::string> options) {
   Point point;

@@ -1,5 +1,6 @@
 #include "worker/preparation.h"
 
+#include "base/option_values.h"
 #include "record/duel_set.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
@@ -22,23 +23,21 @@ namespace deepgap {
 namespace {
 
 // A closed loop keeps by default one query in flight for each Session.
-void keep_sessions_busy(const Point& point, const std::vector<ScenarioOption>& known, PointOptions& options) {
+void keep_sessions_busy(const Point& point, const std::vector<OptionInfo>& known, PointOptions& options) {
   const size_t sessions = instance_loads(point, options.dispatch).size();
-  for (const ScenarioOption& option : known) {
-    if (option.name == "in_flight" && option.default_value == "1") options.scenario.emplace(option.name, std::to_string(sessions));
-  }
+  const OptionInfo* in_flight = find_option(known, "in_flight");
+  if (in_flight != nullptr && in_flight->default_value == "1") options.scenario.emplace(in_flight->name, std::to_string(sessions));
 }
 
 // A closed loop keeps by default as many queries in flight as may overlap.
-void keep_lanes_busy(const Point& point, const std::vector<ScenarioOption>& known, PointOptions& options) {
+void keep_lanes_busy(const Point& point, const std::vector<OptionInfo>& known, PointOptions& options) {
   if (options.end_to_end.mode != EndToEnd::overlapped) return;
-  const int64_t wanted = lanes_of(point, options);
-  for (const ScenarioOption& option : known) {
-    if (option.name == "in_flight" && !option.default_value.empty()) options.scenario.emplace(option.name, std::to_string(wanted));
-  }
+  const OptionInfo* in_flight = find_option(known, "in_flight");
+  if (in_flight != nullptr && !in_flight->default_value.empty())
+    options.scenario.emplace(in_flight->name, std::to_string(lanes_of(point, options)));
 }
 
-PointOptions options_of(const WorkOrder& order, const Backend& backend, const std::vector<ScenarioOption>& known) {
+PointOptions options_of(const WorkOrder& order, const Backend& backend, const std::vector<OptionInfo>& known) {
   PointOptions options = sort_options(order.point, backend.options(), known);
   keep_lanes_busy(order.point, known, options);
   keep_sessions_busy(order.point, known, options);

@@ -1,5 +1,6 @@
 #include "worker/provide_reference.h"
 
+#include "base/option_values.h"
 #include "worker/mlperf_run.h"
 #include "worker/reference.h"
 #include "worker/train_check.h"
@@ -13,10 +14,7 @@ void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
   const auto scenario = scenario_of(order.point);
   // The engine that is to be checked is not opened here, so its options are not known; the reference needs only ours.
   Point own = order.point;
-  const std::vector<OptionInfo> known = worker_options();
-  std::erase_if(own.options, [&](const auto& option) {
-    return std::none_of(known.begin(), known.end(), [&](const OptionInfo& info) { return info.name == option.first; });
-  });
+  std::erase_if(own.options, [](const auto& option) { return find_option(worker_options(), option.first) == nullptr; });
   const PointOptions options = sort_options(own, {}, scenario->options());
   const Group::Inputs inputs = group.inputs(order, options);
   if (inputs.engine_model == nullptr) group.quantize(order, options);

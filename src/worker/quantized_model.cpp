@@ -191,7 +191,7 @@ std::string quantized_key(const Model& model, const CalibrationSamples& samples,
   hasher.add_value(method_version);
   hasher.add(std::string_view(DEEPGAP_VERSION));
   hasher.add(std::string_view(model.summary().content_hash));
-  for (const auto& [name, value] : quantize_options_of(settings)) {
+  for (const auto& [name, value] : quantize_options().values(settings)) {
     hasher.add(std::string_view(name));
     hasher.add(std::string_view(value));
   }

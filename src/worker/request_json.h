@@ -10,11 +10,11 @@ namespace deepgap {
 
 template <>
 struct JsonForm<QuantizeSettings> {
-  static nlohmann::json json(const QuantizeSettings& settings) { return quantize_options_of(settings); }
+  static nlohmann::json json(const QuantizeSettings& settings) { return quantize_options().values(settings); }
   static void read(const nlohmann::json& json, const JsonPlace& place, QuantizeSettings& settings) {
-    std::map<std::string, std::string> options;
+    EngineOptions options;
     read_json(json, place, options);
-    settings = quantize_settings(options, "--");
+    settings = quantize_options().parse(options, "--");
   }
 };
 

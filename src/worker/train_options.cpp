@@ -1,7 +1,6 @@
 #include "worker/train_options.h"
 
 #include "base/rounding.h"
-#include "base/text.h"
 #include "record/load_axis.h"
 #include "record/point_option.h"
 #include "worker/dispatch_options.h"
@@ -11,37 +10,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <utility>
 
 namespace deepgap {
 namespace {
 
 constexpr int64_t batch_to_check = 8;
-
-template <typename Word>
-Word word_of(const std::string& name, const std::string& value, const std::vector<std::pair<std::string, Word>>& words) {
-  std::vector<std::string> known;
-  for (const auto& [word, meaning] : words) {
-    if (word == value) return meaning;
-    known.push_back(word);
-  }
-  throw Error(ErrorKind::usage, unknown_name(name, value, known));
-}
-
-double number_of(const std::string& name, const std::string& value, double least, double most) {
-  const auto number = parse_double(value);
-  if (!number || !std::isfinite(*number) || *number < least || *number > most)
-    throw Error(ErrorKind::usage,
-                fmt::format("invalid value '{1}' for {0}: expected a number from {2:g} to {3:g}", name, value, least, most));
-  return *number;
-}
-
-std::string hyphened(std::string word) {
-  std::replace(word.begin(), word.end(), '_', '-');
-  return word;
-}
+constexpr double most_loss_scale = 16'777'216;
 
 // Several processes train on the CPU that they share, or on a GPU each.
 void require_ranks(const Placement& placement) {
@@ -64,62 +39,44 @@ void require_ranks(const Placement& placement) {
               fmt::format("training on {} devices takes a process for each: --processes {}", devices.size(), devices.size()));
 }
 
-double loss_scale(const std::string& value) {
-  if (value == "auto") return 0;
-  if (value == "off") return 1;
-  const auto number = parse_double(value);
-  if (!number || *number < 1 || *number > 16'777'216)
-    throw Error(ErrorKind::usage,
-                fmt::format("invalid value '{}' for loss_scale: expected auto, off, or a number from 1 to 16777216", value));
-  return *number;
+std::optional<double> parse_loss_scale(const std::string& value) {
+  return value == "auto" ? 0 : value == "off" ? 1 : parse_number(value, 1, most_loss_scale);
+}
+
+OptionTable<TrainSettings> make_table() {
+  using Settings = TrainSettings;
+  OptionTable<Settings> table;
+  table.choice("optimizer", "training optimizer: sgd, momentum, adam, adamw", &Settings::optimizer,
+               {{"sgd", Optimizer::sgd}, {"momentum", Optimizer::momentum}, {"adam", Optimizer::adam}, {"adamw", Optimizer::adamw}});
+  table.number("learning_rate", "learning rate for training", &Settings::learning_rate, 0, 1e6).by_default("0.01; adam and adamw: 0.001");
+  table.choice("loss", "training loss: cross-entropy of the class, or mse", &Settings::loss,
+               {{"cross-entropy", Loss::cross_entropy}, {"cross_entropy", Loss::cross_entropy}, {"mse", Loss::mse}});
+  table.number("momentum", "momentum of optimizer momentum", &Settings::momentum, 0, 1);
+  table.number("weight_decay", "weight decay for training", &Settings::weight_decay, 0, 1e3).by_default("0; adamw: 0.01");
+  table.parsed({"loss_scale",
+                "factor on the training loss before the backward pass: auto (as the precision needs it, adapted), off, or a number",
+                "auto",
+                false,
+                OptionKind::number,
+                {"auto", "off"}},
+               number_range(1, most_loss_scale), &Settings::loss_scale, parse_loss_scale);
+  table.count("accumulation", "parts of a training batch whose gradients are added before the update", &Settings::accumulation, 1, 65'536);
+  return table;
 }
 
 }  // namespace
 
 bool trains(const Point& point) { return point.task == "train"; }
 
-std::vector<OptionInfo> train_option_infos() {
-  return {
-      {"optimizer", "training optimizer: sgd, momentum, adam, adamw", "momentum"},
-      {"learning_rate", "learning rate for training", "0.01; adam and adamw: 0.001"},
-      {"loss", "training loss: cross-entropy of the class, or mse", "cross-entropy"},
-      {"momentum", "momentum of optimizer momentum", "0.9"},
-      {"weight_decay", "weight decay for training", "0; adamw: 0.01"},
-      {"loss_scale", "factor on the training loss before the backward pass: auto (as the precision needs it, adapted), off, or a number",
-       "auto"},
-      {"accumulation", "parts of a training batch whose gradients are added before the update", "1"},
-  };
-}
-
-bool set_train_option(TrainSettings& settings, const std::string& name, const std::string& value) {
-  if (name == "optimizer") {
-    settings.optimizer = word_of<Optimizer>(
-        name, value, {{"sgd", Optimizer::sgd}, {"momentum", Optimizer::momentum}, {"adam", Optimizer::adam}, {"adamw", Optimizer::adamw}});
-  } else if (name == "loss") {
-    settings.loss = word_of<Loss>(name, hyphened(value), {{"cross-entropy", Loss::cross_entropy}, {"mse", Loss::mse}});
-  } else if (name == "learning_rate") {
-    settings.learning_rate = number_of(name, value, 0, 1e6);
-  } else if (name == "momentum") {
-    settings.momentum = number_of(name, value, 0, 1);
-  } else if (name == "weight_decay") {
-    settings.weight_decay = number_of(name, value, 0, 1e3);
-  } else if (name == "loss_scale") {
-    settings.loss_scale = loss_scale(value);
-  } else if (name == "accumulation") {
-    settings.accumulation = static_cast<int64_t>(number_of(name, value, 1, 65'536));
-    if (std::to_string(settings.accumulation) != value)
-      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for accumulation: expected a whole number", value));
-  } else {
-    return false;
-  }
-  return true;
+const OptionTable<TrainSettings>& train_options() {
+  static const OptionTable<TrainSettings> table = make_table();
+  return table;
 }
 
 void require_train_options(const Point& point) {
   if (!trains(point)) {
-    for (const OptionInfo& option : train_option_infos())
-      if (point.options.contains(option.name))
-        throw Error(ErrorKind::usage, fmt::format("{} applies to training: add --task train, or leave it out", option.name));
+    if (const OptionInfo* option = train_options().first_in(point.options))
+      throw Error(ErrorKind::usage, fmt::format("{} applies to training: add --task train, or leave it out", option->name));
     return;
   }
   if (scenario_traits(point.scenario).unit != "batch")
@@ -128,10 +85,9 @@ void require_train_options(const Point& point) {
   for (const char* option : {"mlperf", "tenants", "peak", "bound", "end_to_end"})
     if (const std::string value = option_of(point, option, "off"); value != "off")
       throw Error(ErrorKind::usage, fmt::format("{} does not apply to task train: leave it out", option));
-  for (const OptionInfo& option : dispatch_option_infos())
-    if (point.options.contains(option.name))
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} spreads queries over sessions, which training does not have: leave it out", option.name));
+  if (const OptionInfo* option = dispatch_options().first_in(point.options))
+    throw Error(ErrorKind::usage,
+                fmt::format("{} spreads queries over sessions, which training does not have: leave it out", option->name));
 }
 
 int64_t train_samples(const Point& point) {

@@ -1,6 +1,8 @@
 // The options of a Point of task train: what its steps are, and what it is checked with.
 #pragma once
 
+#include "base/option_table.h"
+
 #include <deepgap/backend.h>
 #include <deepgap/point.h>
 #include <deepgap/train.h>
@@ -13,9 +15,7 @@ namespace deepgap {
 
 bool trains(const Point& point);
 
-std::vector<OptionInfo> train_option_infos();
-// Throws Error{usage} for a value that cannot be read. False: no option of training.
-bool set_train_option(TrainSettings& settings, const std::string& name, const std::string& value);
+const OptionTable<TrainSettings>& train_options();
 
 // Throws Error{usage} for options of training without training, and for what does not go together with it: another scenario than batch, a
 // Dispatcher, queries that begin with files, MLPerf, tenants, a peak to be found.

@@ -32,7 +32,7 @@ std::string usage_of(const Point& point) {
 std::string usage_of(const std::string& name, const std::string& value) {
   TrainSettings settings;
   try {
-    EXPECT_TRUE(set_train_option(settings, name, value));
+    EXPECT_TRUE(train_options().set(settings, name, value));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
@@ -49,13 +49,13 @@ TEST(TrainOptions, AreRead) {
                                                                       {"weight_decay", "0.25"},
                                                                       {"loss_scale", "128"},
                                                                       {"accumulation", "4"}})
-    EXPECT_TRUE(set_train_option(settings, name, value)) << name;
+    EXPECT_TRUE(train_options().set(settings, name, value)) << name;
   EXPECT_EQ(settings, (TrainSettings{Optimizer::adamw, Loss::mse, 0.5, 0.8, 0.25, 128, 4}));
-  EXPECT_TRUE(set_train_option(settings, "loss", "cross-entropy"));
-  EXPECT_TRUE(set_train_option(settings, "loss_scale", "off"));
+  EXPECT_TRUE(train_options().set(settings, "loss", "cross-entropy"));
+  EXPECT_TRUE(train_options().set(settings, "loss_scale", "off"));
   EXPECT_EQ(settings.loss, Loss::cross_entropy);
   EXPECT_EQ(settings.loss_scale, 1);
-  EXPECT_FALSE(set_train_option(settings, "latency", "1ms"));
+  EXPECT_FALSE(train_options().set(settings, "latency", "1ms"));
 }
 
 TEST(TrainOptions, WhatTheyDoNotTakeIsNamed) {

@@ -89,7 +89,7 @@ class DispatcherTest(StoreCase):
 
     def test_bad_values_are_one_line(self):
         for flags, words in ((["--max-batch", "4", "--max-delay", "5"], "invalid value '5' for --max-delay: expected a time"), (["--instances", "0"], "'0' for --instances"),
-                             (["--shed", "some"], "unknown shed 'some'"), (["--device", "cpu+cpu"], "is listed twice"),
+                             (["--shed", "some"], "invalid value 'some' for --shed: expected none, reject-newest or drop-oldest"), (["--device", "cpu+cpu"], "is listed twice"),
                              (["--axis", "affinity=near"], "affinity near and far are for GPUs")):
             with self.subTest(flags):
                 result = self.run_deepgap(*flags, "-n", "5")

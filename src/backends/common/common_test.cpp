@@ -1,6 +1,5 @@
 #include "backends/common/blamed_node.h"
 #include "backends/common/failure.h"
-#include "backends/common/option_table.h"
 #include "backends/common/precision_tally.h"
 #include "backends/common/quantized_file.h"
 #include "backends/common/staging.h"
@@ -100,51 +99,6 @@ TEST_F(StagingTest, WhatDoesNotFitIsNamed) {
   staging.stage(std::vector<std::vector<TensorView>>{sample(a)});
   EXPECT_THAT(failure_of([&] { gather({0}, 2); }).what(), HasSubstr("2 samples of 8 bytes for input 'x', the model takes 24"));
   EXPECT_THAT(failure_of([&] { gather({0, 7, 0}, 3); }).what(), HasSubstr("sample 7 was not staged, 1 were"));
-}
-
-struct Chosen {
-  int number = 1;
-  bool on = false;
-  int streams = 0;
-  std::string text;
-};
-
-OptionTable<Chosen> make_table() {
-  OptionTable<Chosen> made("e");
-  made.choice<int>("number", "of something", &Chosen::number, {{"one", 1}, {"two", 2}});
-  made.on_off("switch", "of something", &Chosen::on, true);
-  made.count("streams", "of something", &Chosen::streams, 1024, true);
-  made.row({"text", "of something", ""}, [](Chosen& chosen, const std::string& text) { chosen.text = text; });
-  return made;
-}
-
-const OptionTable<Chosen>& table() {
-  static const OptionTable<Chosen> made = make_table();
-  return made;
-}
-
-TEST(OptionTable, ListsWhatSettingsBeginWithAndReadsIt) {
-  EngineOptions listed;
-  for (const OptionInfo& option : table().infos()) listed[option.name] = option.default_value;
-  EXPECT_EQ(listed, (EngineOptions{{"number", "one"}, {"switch", "off"}, {"streams", "auto"}, {"text", ""}}));
-  EXPECT_EQ(table().parse(listed).streams, 0);
-  const Chosen chosen = table().parse({{"number", "two"}, {"switch", "on"}, {"streams", "7"}, {"text", "words"}});
-  EXPECT_EQ(chosen.number, 2);
-  EXPECT_TRUE(chosen.on);
-  EXPECT_EQ(chosen.streams, 7);
-  EXPECT_EQ(chosen.text, "words");
-  EXPECT_TRUE(table().infos()[1].process_wide);
-}
-
-TEST(OptionTable, WrongValuesAreNamed) {
-  const auto complaint = [](const std::string& name, const std::string& value) {
-    const Error error = failure_of([&] { table().parse({{name, value}}); });
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    return std::string(error.what());
-  };
-  EXPECT_EQ(complaint("number", "tow"), "e: unknown number 'tow', did you mean 'two'?");
-  EXPECT_EQ(complaint("streams", "0"), "e: streams=0 is wrong, expected auto or 1 to 1024");
-  EXPECT_EQ(complaint("swich", "on"), "unknown option of e 'swich', did you mean 'switch'?");
 }
 
 TEST(Failure, IsTheErrorItselfOrOneWithItsWords) {

@@ -1,6 +1,8 @@
 // ServerAddress: a server as requests to it are made, and where the token for it comes from.
 #pragma once
 
+#include "base/option_table.h"
+
 #include <deepgap/point.h>
 
 #include <string>
@@ -25,5 +27,15 @@ struct ServerAccess {
 // Throws Error{usage} for a file that cannot be read, a token that is not a single word, and one that would travel unencrypted to another
 // machine.
 ServerAddress server_address(const DeviceId& device, const ServerAccess& access);
+
+// Adds the option `metrics`, the URL of a server's metrics. The store keeps it, so it may hold no user and no password.
+template <typename Settings>
+void add_metrics_url(OptionTable<Settings>& table, const std::string& describe, std::string Settings::*field) {
+  table.row({"metrics", describe, "", true}, "http://host:port/path without user, password or query, such as http://127.0.0.1:8000/metrics",
+            [field](Settings& settings, const std::string& url) {
+              settings.*field = url;
+              return (url.starts_with("http://") || url.starts_with("https://")) && url.find_first_of("@?# ") == std::string::npos;
+            });
+}
 
 }  // namespace deepgap

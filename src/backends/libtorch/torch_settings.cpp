@@ -62,10 +62,11 @@ OptionTable<TorchSettings> make_table(bool cuda) {
   table.on_off("overlap", "training by several processes, on: gradients are averaged while the backward pass goes on; off: after it",
                &TorchSettings::overlaps);
   table.count("bucket_mib", "training by several processes: MiB of gradients that are averaged together; the first ones are at most 1",
-              &TorchSettings::bucket_mib, 4096);
+              &TorchSettings::bucket_mib, 1, 4096);
   if (!cuda) return table;
   table.on_off("cuda_graph", "on: the work of each batch size is captured once and replayed; off: eager", &TorchSettings::cuda_graph);
-  table.on_off("cudnn_benchmark", "on: cuDNN tries its algorithms at load and takes the fastest", &TorchSettings::cudnn_search, true);
+  table.on_off("cudnn_benchmark", "on: cuDNN tries its algorithms at load and takes the fastest", &TorchSettings::cudnn_search)
+      .process_wide();
   return table;
 }
 

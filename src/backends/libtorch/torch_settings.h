@@ -1,7 +1,7 @@
 // The knobs of LibTorch that deepgap turns, and what each precision is.
 #pragma once
 
-#include "backends/common/option_table.h"
+#include "base/option_table.h"
 #include "cuda/samples.h"
 
 #include <deepgap/backend.h>

@@ -1,7 +1,7 @@
 // The options of the native engine, of both its devices.
 #pragma once
 
-#include "backends/common/option_table.h"
+#include "base/option_table.h"
 #include "engine/cpu/sharing.h"
 #include "engine/decoder/sampler.h"
 #include "engine/gpu/tuner.h"

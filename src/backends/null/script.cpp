@@ -1,128 +1,93 @@
 #include "backends/null/script.h"
 
-#include "backends/common/option_table.h"
+#include "base/option_table.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numbers>
+#include <optional>
 
 namespace deepgap {
 namespace {
 
-[[noreturn]] void wrong(const std::string& option, const std::string& value, const std::string& expected) {
-  throw Error(ErrorKind::usage, fmt::format("null: {}={} is wrong, expected {}", option, value, expected));
-}
-
-Nanoseconds time(const std::string& option, const std::string& value) {
-  const auto parsed = parse_duration(value);
-  if (!parsed) wrong(option, value, "a time such as 1ms");
-  return *parsed;
-}
-
-double within(const std::string& option, const std::string& value, double low, double high) {
-  const auto parsed = parse_double(value);
-  if (!parsed || *parsed < low || *parsed > high) wrong(option, value, fmt::format("a number from {} to {}", low, high));
-  return *parsed;
-}
-
-QuerySet queries(const std::string& option, const std::string& value) {
-  constexpr const char* expected = "query numbers such as 3 or 3/7/10-12";
+std::optional<QuerySet> parse_queries(const std::string& value) {
   QuerySet set;
   for (const std::string& part : split(value, '/')) {
     const auto ends = split(part, '-');
     const auto first = parse_int(ends.front());
     const auto last = parse_int(ends.back());
-    if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first) wrong(option, value, expected);
+    if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first) return std::nullopt;
     set.add(static_cast<uint64_t>(*first), static_cast<uint64_t>(*last));
   }
   return set;
 }
 
-std::vector<ScriptStep> steps(const std::string& option, const std::string& value) {
+std::optional<std::vector<ScriptStep>> parse_steps(const std::string& value) {
   std::vector<ScriptStep> result;
   for (const std::string& part : split(value, '/')) {
     const auto pair = split(part, ':');
     const auto query = parse_int(pair.front());
     const auto latency = parse_duration(pair.back());
     const bool rising = result.empty() || (query && *query > static_cast<int64_t>(result.back().query));
-    if (pair.size() != 2 || !query || *query < 0 || !latency || !rising) {
-      wrong(option, value, "rising QUERY:LATENCY pairs such as 100:2ms/200:4ms");
-    }
+    if (pair.size() != 2 || !query || *query < 0 || !latency || !rising) return std::nullopt;
     result.push_back({static_cast<uint64_t>(*query), *latency});
   }
   return result;
 }
 
-constexpr double any = 1e12;
-
-// The table says how each option is listed and how it is read.
 OptionTable<NullScript> make_table() {
-  using Script = NullScript&;
-  using Text = const std::string&;
-  using enum OptionKind;
+  using Script = NullScript;
+  constexpr double any = 1e12;
   OptionTable<NullScript> table("null");
-  const auto row = [&](const char* name, const char* describe, const char* otherwise, OptionKind kind,
-                       const std::function<void(NullScript&, Text name, Text value)>& read) {
-    table.row({name, describe, otherwise, false, kind, {}, 0},
-              [read, option = std::string(name)](Script s, Text value) { read(s, option, value); });
-  };
-  row("latency", "time of a query; 0ns completes inside enqueue", "1ms", duration,
-      [](Script s, Text n, Text v) { s.latency = time(n, v); });
-  row("per_sample", "time added for each sample of the query", "0ns", duration,
-      [](Script s, Text n, Text v) { s.per_sample = time(n, v); });
+  table.duration("latency", "time of a query; 0ns completes inside enqueue", &Script::latency, 0);
+  table.duration("per_sample", "time added for each sample of the query", &Script::per_sample, 0);
   // drift and steps are shapes of their own in the user's words; to the source they are a constant with that option set.
-  table.choice<Distribution>("distribution", "constant, normal, lognormal, exponential, ar1, drift or steps", &NullScript::distribution,
-                             {{"constant", Distribution::constant},
-                              {"normal", Distribution::normal},
-                              {"lognormal", Distribution::lognormal},
-                              {"exponential", Distribution::exponential},
-                              {"ar1", Distribution::ar1},
-                              {"drift", Distribution::constant},
-                              {"steps", Distribution::constant}});
-  row("sigma", "spread relative to the latency (normal, ar1), of the logarithm (lognormal)", "0.1", number,
-      [](Script s, Text n, Text v) { s.sigma = within(n, v, 0, 100); });
-  row("rho", "correlation of one latency with the next (ar1)", "0.5", number,
-      [](Script s, Text n, Text v) { s.rho = within(n, v, -0.9999, 0.9999); });
-  row("process_sigma", "spread from process to process, of the logarithm: all latencies of one share a factor", "0", number,
-      [](Script s, Text n, Text v) { s.process_sigma = within(n, v, 0, 10); });
-  row("drift", "relative growth of the latency a second", "0", number, [](Script s, Text n, Text v) { s.drift = within(n, v, -any, any); });
-  row("steps", "QUERY:LATENCY pairs joined by '/': the latency from that query on", "", text,
-      [](Script s, Text n, Text v) { s.steps = steps(n, v); });
-  row("token_interval", "task generate: time between two deliveries of tokens; latency is the time to the first", "10ms", duration,
-      [](Script s, Text n, Text v) { s.token_interval = time(n, v); });
-  table.count("chunk_tokens", "task generate: tokens that come together", &NullScript::chunk_tokens, 1 << 20);
-  row("cached_tokens", "task generate: tokens of each prompt that it claims to have had in a cache", "0", count,
-      [](Script s, Text, Text v) { s.cached_tokens = *parse_int(v); });
-  row("counted_share", "task generate: output tokens that it claims to have counted, over those delivered", "1", number,
-      [](Script s, Text n, Text v) { s.counted_share = within(n, v, 0, 10); });
-  row("reasoning_tokens", "task generate: the first tokens that are reasoning", "0", count,
-      [](Script s, Text, Text v) { s.reasoning_tokens = *parse_int(v); });
-  table.count("concurrency", "queries served at once", &NullScript::concurrency, 1 << 20);
-  row("seed", "of latencies and failures; each repeat draws a stream of its own from it", "1", count,
-      [](Script s, Text, Text v) { s.seed = static_cast<uint64_t>(*parse_int(v)); });
-  table.choice<bool>("clock", "real; virtual: time jumps from one event to the next, so that a run takes no time and measures nothing",
-                     &NullScript::virtual_time, {{"real", false}, {"virtual", true}});
-  table.on_off("outlive_failures", "whether a run goes on when a query failed, as with a server", &NullScript::outlives_failures);
-  row("load_time", "time that loading takes", "0ns", duration, [](Script s, Text n, Text v) { s.load_time = time(n, v); });
-  row("memory_bytes", "memory that the session claims to hold", "", count, [](Script s, Text, Text v) { s.memory_bytes = parse_int(v); });
-  row("allocate_bytes", "memory that is really taken and touched at load", "", count,
-      [](Script s, Text, Text v) { s.allocate_bytes = parse_int(v); });
-  row("stderr", "text written to standard error at load", "", text, [](Script s, Text, Text v) { s.stderr_text = v; });
-  row("fail_at", "queries that fail", "", text, [](Script s, Text n, Text v) { s.fail_at = queries(n, v); });
-  row("fail_rate", "share of queries that fail", "0", number, [](Script s, Text n, Text v) { s.fail_rate = within(n, v, 0, 1); });
-  row("hang_at", "queries that are never completed", "", text, [](Script s, Text n, Text v) { s.hang_at = queries(n, v); });
-  row("crash_at", "queries that end the process by a segmentation fault", "", text,
-      [](Script s, Text n, Text v) { s.crash_at = queries(n, v); });
-  row("exit_at", "queries that end the process with exit code 9", "", text, [](Script s, Text n, Text v) { s.exit_at = queries(n, v); });
-  row("sigkill_at", "queries that end the process by SIGKILL", "", text, [](Script s, Text n, Text v) { s.sigkill_at = queries(n, v); });
-  row("device_lost_at", "queries that lose the device", "", text, [](Script s, Text n, Text v) { s.device_lost_at = queries(n, v); });
-  table.row({"oom_at_load", "smallest batch that is out of memory at load", "", false, count},
-            [](Script s, Text v) { s.oom_at_load = parse_int(v); });
-  row("refuse", "reason with which load refuses", "", text, [](Script s, Text, Text v) { s.refuse = v; });
+  table.choice("distribution", "constant, normal, lognormal, exponential, ar1, drift or steps", &Script::distribution,
+               {{"constant", Distribution::constant},
+                {"normal", Distribution::normal},
+                {"lognormal", Distribution::lognormal},
+                {"exponential", Distribution::exponential},
+                {"ar1", Distribution::ar1},
+                {"drift", Distribution::constant},
+                {"steps", Distribution::constant}});
+  table.number("sigma", "spread relative to the latency (normal, ar1), of the logarithm (lognormal)", &Script::sigma, 0, 100);
+  table.number("rho", "correlation of one latency with the next (ar1)", &Script::rho, -0.9999, 0.9999);
+  table.number("process_sigma", "spread from process to process, of the logarithm: all latencies of one share a factor",
+               &Script::process_sigma, 0, 10);
+  table.number("drift", "relative growth of the latency a second", &Script::drift, -any, any);
+  table.parsed({"steps", "QUERY:LATENCY pairs joined by '/': the latency from that query on", ""},
+               "rising QUERY:LATENCY pairs such as 100:2ms/200:4ms", &Script::steps, parse_steps);
+  table.duration("token_interval", "task generate: time between two deliveries of tokens; latency is the time to the first",
+                 &Script::token_interval, 0);
+  table.count("chunk_tokens", "task generate: tokens that come together", &Script::chunk_tokens, 1, 1 << 20);
+  table.count("cached_tokens", "task generate: tokens of each prompt that it claims to have had in a cache", &Script::cached_tokens, 0);
+  table.number("counted_share", "task generate: output tokens that it claims to have counted, over those delivered", &Script::counted_share,
+               0, 10);
+  table.count("reasoning_tokens", "task generate: the first tokens that are reasoning", &Script::reasoning_tokens, 0);
+  table.count("concurrency", "queries served at once", &Script::concurrency, 1, 1 << 20);
+  table.count("seed", "of latencies and failures; each repeat draws a stream of its own from it", &Script::seed, 0);
+  table.choice("clock", "real; virtual: time jumps from one event to the next, so that a run takes no time and measures nothing",
+               &Script::virtual_time, {{"real", false}, {"virtual", true}});
+  table.on_off("outlive_failures", "whether a run goes on when a query failed, as with a server", &Script::outlives_failures);
+  table.duration("load_time", "time that loading takes", &Script::load_time, 0);
+  table.count("memory_bytes", "memory that the session claims to hold", &Script::memory_bytes, 0);
+  table.count("allocate_bytes", "memory that is really taken and touched at load", &Script::allocate_bytes, 0);
+  table.text("stderr", "text written to standard error at load", &Script::stderr_text);
+  const auto queries = [&](const char* name, const char* describe, QuerySet Script::*field) {
+    table.parsed({name, describe, ""}, "query numbers such as 3 or 3/7/10-12", field, parse_queries);
+  };
+  queries("fail_at", "queries that fail", &Script::fail_at);
+  table.number("fail_rate", "share of queries that fail", &Script::fail_rate, 0, 1);
+  queries("hang_at", "queries that are never completed", &Script::hang_at);
+  queries("crash_at", "queries that end the process by a segmentation fault", &Script::crash_at);
+  queries("exit_at", "queries that end the process with exit code 9", &Script::exit_at);
+  queries("sigkill_at", "queries that end the process by SIGKILL", &Script::sigkill_at);
+  queries("device_lost_at", "queries that lose the device", &Script::device_lost_at);
+  table.count("oom_at_load", "smallest batch that is out of memory at load", &Script::oom_at_load, 1);
+  table.text("refuse", "reason with which load refuses", &Script::refuse);
   return table;
 }
 

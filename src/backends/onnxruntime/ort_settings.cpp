@@ -37,24 +37,24 @@ std::vector<std::string> libraries_of(const std::string& text) {
 OptionTable<OrtSettings> make_table() {
   constexpr int64_t most_threads = 1024;
   OptionTable<OrtSettings> table("onnxruntime");
-  table.choice<int>("execution_mode", "sequential, or parallel: independent nodes at the same time", &OrtSettings::execution_mode,
-                    {{"sequential", ort_sequential}, {"parallel", ort_parallel}});
-  table.choice<int>("graph_optimization", "disabled, basic, extended, layout or all", &OrtSettings::graph_optimization,
-                    {{"disabled", ort_disable_all},
-                     {"basic", ort_enable_basic},
-                     {"extended", ort_enable_extended},
-                     {"layout", ort_enable_layout},
-                     {"all", ort_enable_all}});
-  table.count("inter_op_threads", "threads that run nodes in parallel mode", &OrtSettings::inter_op_threads, most_threads);
+  table.choice("execution_mode", "sequential, or parallel: independent nodes at the same time", &OrtSettings::execution_mode,
+               {{"sequential", ort_sequential}, {"parallel", ort_parallel}});
+  table.choice("graph_optimization", "disabled, basic, extended, layout or all", &OrtSettings::graph_optimization,
+               {{"disabled", ort_disable_all},
+                {"basic", ort_enable_basic},
+                {"extended", ort_enable_extended},
+                {"layout", ort_enable_layout},
+                {"all", ort_enable_all}});
+  table.count("inter_op_threads", "threads that run nodes in parallel mode", &OrtSettings::inter_op_threads, 1, most_threads);
   table.on_off("spinning", "on, or off: idle pool threads sleep at once", &OrtSettings::spinning);
   table.on_off("io_binding", "on: buffers are bound to a slot once, at load; off: they are named in every run", &OrtSettings::io_binding);
-  table.choice<std::optional<OrtProvider>>(
-      "provider", "auto, cpu, cuda, tensorrt or openvino: who computes; auto is the device's own, cpu or cuda", &OrtSettings::provider,
-      {{"auto", std::nullopt},
-       {"cpu", OrtProvider::cpu},
-       {"cuda", OrtProvider::cuda},
-       {"openvino", OrtProvider::openvino},
-       {"tensorrt", OrtProvider::tensorrt}});
+  table.choice("provider", "auto, cpu, cuda, tensorrt or openvino: who computes; auto is the device's own, cpu or cuda",
+               &OrtSettings::provider,
+               {{"auto", std::nullopt},
+                {"cpu", OrtProvider::cpu},
+                {"cuda", OrtProvider::cuda},
+                {"openvino", OrtProvider::openvino},
+                {"tensorrt", OrtProvider::tensorrt}});
   table.row({"custom_ops", "libraries of custom operators (each exports RegisterCustomOps), joined by ':'", "", true},
             [](OrtSettings& settings, const std::string& libraries) { settings.custom_ops = libraries_of(libraries); });
   table.on_off("pin", "on: each pool thread stays on an allowed CPU of its own; off: the system places them", &OrtSettings::pinned);

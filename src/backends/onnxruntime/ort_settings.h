@@ -1,9 +1,9 @@
 // The options of the onnxruntime backend, parsed, and put into the library's session options.
 #pragma once
 
-#include "backends/common/option_table.h"
 #include "backends/onnxruntime/ort_library.h"
 #include "backends/onnxruntime/ort_providers.h"
+#include "base/option_table.h"
 
 #include <deepgap/backend.h>
 

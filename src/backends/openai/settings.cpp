@@ -14,22 +14,6 @@ namespace {
 
 constexpr const char* token_variable = "DEEPGAP_OPENAI_TOKEN";
 
-Nanoseconds time_between(const std::string& option, const std::string& value, Nanoseconds least, Nanoseconds most) {
-  const auto time = value == "0" ? std::optional<int64_t>(0) : parse_duration(value);
-  if (time && *time >= least && *time <= most) return *time;
-  throw Error(ErrorKind::usage, invalid_value(value, "openai: " + option,
-                                              fmt::format("a time from {} to {}", format_duration(least), format_duration(most))));
-}
-
-// It is kept: none with a user or a password in it.
-std::string plain_url(const std::string& value) {
-  const bool plain = (value.starts_with("http://") || value.starts_with("https://")) && value.find_first_of("@?# ") == std::string::npos;
-  if (plain) return value;
-  throw Error(ErrorKind::usage,
-              invalid_value(value, "openai: metrics",
-                            "http://host:port/path without user, password or query, such as http://127.0.0.1:8000/metrics"));
-}
-
 std::string json_object(const std::string& value) {
   const auto object = parse_json(value);
   if (!object.is_object())
@@ -42,21 +26,15 @@ std::string json_object(const std::string& value) {
 OptionTable<OpenaiSettings> make_table() {
   constexpr Nanoseconds s = 1'000'000'000;
   OptionTable<OpenaiSettings> table("openai");
-  const auto time = [&](const char* name, const char* describe, const char* otherwise, Nanoseconds OpenaiSettings::*field,
-                        Nanoseconds least, Nanoseconds most) {
-    table.row({name, describe, otherwise, false, OptionKind::duration, {"0"}, 0},
-              [=](OpenaiSettings& settings, const std::string& value) { settings.*field = time_between(name, value, least, most); });
-  };
   const auto text = [&](const char* name, const char* describe, std::string OpenaiSettings::*field) {
-    table.row({name, describe, "", true}, [=](OpenaiSettings& settings, const std::string& value) { settings.*field = value; });
+    table.text(name, describe, field).process_wide();
   };
-  table.choice<Endpoint>("endpoint", "auto: /v1/chat/completions for conversations, else /v1/completions; or one for all",
-                         &OpenaiSettings::endpoint,
-                         {{"auto", Endpoint::automatic}, {"completions", Endpoint::completions}, {"chat", Endpoint::chat}});
-  time("timeout", "of a request, from sending to the end of its answer; one that takes longer has failed", "50s", &OpenaiSettings::timeout,
-       1'000'000, 3600 * s);
-  time("ready_within", "how long a server that is starting may take until it answers", "0s", &OpenaiSettings::ready_within, 0, 300 * s);
-  table.count("connections", "requests in flight at most, each on a connection of its own that is kept", &OpenaiSettings::connections,
+  table.choice("endpoint", "auto: /v1/chat/completions for conversations, else /v1/completions; or one for all", &OpenaiSettings::endpoint,
+               {{"auto", Endpoint::automatic}, {"completions", Endpoint::completions}, {"chat", Endpoint::chat}});
+  table.duration("timeout", "of a request, from sending to the end of its answer; one that takes longer has failed",
+                 &OpenaiSettings::timeout, 1'000'000, 3600 * s);
+  table.duration("ready_within", "how long a server that is starting may take until it answers", &OpenaiSettings::ready_within, 0, 300 * s);
+  table.count("connections", "requests in flight at most, each on a connection of its own that is kept", &OpenaiSettings::connections, 1,
               4096);
   table.on_off("ignore_end", "whether answers go on after the model's end of text, so that they are as long as --output-tokens says",
                &OpenaiSettings::ignore_end);
@@ -69,8 +47,8 @@ OptionTable<OpenaiSettings> make_table() {
   text("ca_file", "certificates of the authorities that a server's certificate is verified by; left out: the system's",
        &OpenaiSettings::ca_file);
   text("token_file", "file with a bearer token; left out: the environment's DEEPGAP_OPENAI_TOKEN, else none", &OpenaiSettings::token_file);
-  table.row({"metrics", "URL of the server's Prometheus metrics, such as http://host:8000/metrics; left out: none are read", "", true},
-            [](OpenaiSettings& settings, const std::string& value) { settings.metrics = plain_url(value); });
+  add_metrics_url(table, "URL of the server's Prometheus metrics, such as http://host:8000/metrics; left out: none are read",
+                  &OpenaiSettings::metrics);
   return table;
 }
 

@@ -1,8 +1,8 @@
 // The user's settings for a server that generates: the options of the openai backend. Plain data.
 #pragma once
 
-#include "backends/common/option_table.h"
 #include "backends/http/server_address.h"
+#include "base/option_table.h"
 
 #include <deepgap/clock.h>
 #include <deepgap/point.h>

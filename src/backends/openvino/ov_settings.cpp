@@ -9,10 +9,12 @@ OptionTable<OvSettings> make_table() {
   constexpr int64_t most_streams = 1024;
   const std::vector<std::pair<std::string, std::optional<bool>>> auto_switches{{"auto", std::nullopt}, {"off", false}, {"on", true}};
   OptionTable<OvSettings> table("openvino");
-  table.choice<OvHint>("hint", "latency: one query on all threads; throughput: several at a time on a few each; none: no hint is given",
-                       &OvSettings::hint, {{"latency", OvHint::latency}, {"none", OvHint::none}, {"throughput", OvHint::throughput}});
-  table.count("streams", "queries computed at a time, each on its share of the threads; auto: the hint decides", &OvSettings::streams,
-              most_streams, true);
+  table.choice("hint", "latency: one query on all threads; throughput: several at a time on a few each; none: no hint is given",
+               &OvSettings::hint, {{"latency", OvHint::latency}, {"none", OvHint::none}, {"throughput", OvHint::throughput}});
+  table
+      .count("streams", "queries computed at a time, each on its share of the threads; auto: the hint decides", &OvSettings::streams, 1,
+             most_streams)
+      .or_auto();
   table.choice("pin", "on: threads stay on CPUs of their own; off: the system places them; auto: the library decides", &OvSettings::pinned,
                auto_switches);
   table.choice("hyper_threading", "on: two threads a core may be used; off: one; auto: the library decides", &OvSettings::hyper_threading,

@@ -1,7 +1,7 @@
 // The options of the openvino backend, parsed, and as the properties a model is compiled with.
 #pragma once
 
-#include "backends/common/option_table.h"
+#include "base/option_table.h"
 
 #include <deepgap/backend.h>
 

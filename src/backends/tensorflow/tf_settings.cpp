@@ -29,13 +29,12 @@ constexpr int64_t on = 1;
 OptionTable<TfSettings> make_table() {
   constexpr int64_t most_at_a_time = 1024;
   OptionTable<TfSettings> table("tensorflow");
-  table.on_off("xla", "on: XLA compiles the graph, in clusters; off: its operators run one by one, fused by Grappler", &TfSettings::xla,
-               true);
+  table.on_off("xla", "on: XLA compiles the graph, in clusters; off: its operators run one by one, fused by Grappler", &TfSettings::xla)
+      .process_wide();
   table.on_off("grappler", "on: Grappler fuses and folds operators before they run; off: the graph runs as it was made",
                &TfSettings::optimizes);
-  table.on_off("onednn", "on: kernels of oneDNN are used where there are some; off: Eigen's alone", &TfSettings::onednn, true);
-  table.row({"inter_op", "operators computed at a time, each on all threads", "1", true, OptionKind::count, {}, 1, most_at_a_time},
-            [](TfSettings& settings, const std::string& given) { settings.inter_op = std::stoi(given); });
+  table.on_off("onednn", "on: kernels of oneDNN are used where there are some; off: Eigen's alone", &TfSettings::onednn).process_wide();
+  table.count("inter_op", "operators computed at a time, each on all threads", &TfSettings::inter_op, 1, most_at_a_time).process_wide();
   table.row({"package", "the folder of a SavedModel of the same network, run instead of the graph", ""},
             [](TfSettings& settings, const std::string& path) {
               std::error_code error;
@@ -43,8 +42,7 @@ OptionTable<TfSettings> make_table() {
                 throw Error(ErrorKind::usage, fmt::format("tensorflow: package '{}' is not a SavedModel: it has no saved_model.pb", path));
               settings.package = path;
             });
-  table.row({"signature", "the signature of the SavedModel that is run", TfSettings{}.signature},
-            [](TfSettings& settings, const std::string& name) { settings.signature = name; });
+  table.text("signature", "the signature of the SavedModel that is run", &TfSettings::signature);
   return table;
 }
 

@@ -1,7 +1,7 @@
 // The options of the tensorflow backend, and what a session of the library is made with.
 #pragma once
 
-#include "backends/common/option_table.h"
+#include "base/option_table.h"
 
 #include <deepgap/backend.h>
 

@@ -1,6 +1,6 @@
 #include "scenario/mlperf/run_options.h"
 
-#include "base/text.h"
+#include "base/option_table.h"
 
 #include <deepgap/error.h>
 
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace deepgap {
 namespace {
@@ -58,15 +59,6 @@ double official_accuracy(const std::string& model) {
   return 0;
 }
 
-double accuracy_target(const std::map<std::string, std::string>& options, const std::string& model) {
-  const auto given = options.find("mlperf_accuracy_target");
-  if (given == options.end()) return official_accuracy(model);
-  const auto share = parse_fraction(given->second);
-  if (!share || !(*share > 0 && *share <= 1))
-    refuse(fmt::format("invalid value '{}' for mlperf_accuracy_target: expected a percentage such as 75.7%", given->second));
-  return *share;
-}
-
 const std::map<std::string, LoadgenScenario>& scenarios() {
   static const std::map<std::string, LoadgenScenario> names{{"single-stream", LoadgenScenario::single_stream},
                                                             {"multi-stream", LoadgenScenario::multi_stream},
@@ -82,17 +74,57 @@ LoadgenScenario scenario_of(const std::string& name) {
   return found->second;
 }
 
-template <typename T>
-T named(const std::string& option, const std::string& text, const std::map<std::string, T>& known) {
-  const auto found = known.find(text);
-  if (found != known.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [name, value] : known) names.push_back(name);
-  refuse(fmt::format("invalid value '{1}' for {0}: expected {2}", option, text, join(names, ", ")));
+enum class Audit { none, test01, test04 };
+
+// The options of a Point besides LoadGen's own settings.
+struct MlperfOptions {
+  std::string round;
+  LoadgenMode mode = LoadgenMode::performance;
+  Audit test = Audit::none;
+  std::string model;                      // empty: the Point's
+  std::optional<int64_t> samples;         // nullopt: as many as the Dataset has
+  std::optional<double> accuracy_target;  // nullopt: the benchmark's
+  double scale = 1;
+};
+using MlperfTable = OptionTable<MlperfOptions>;
+
+const MlperfTable::Choices<LoadgenMode> modes{
+    {"performance", LoadgenMode::performance}, {"accuracy", LoadgenMode::accuracy}, {"submission", LoadgenMode::submission}};
+const MlperfTable::Choices<Audit> audits{{"none", Audit::none}, {"TEST01", Audit::test01}, {"TEST04", Audit::test04}};
+
+MlperfTable make_table() {
+  MlperfTable table;
+  table.text("mlperf", "MLPerf round whose LoadGen, seeds and rules apply: v5.0, v5.1, v6.0, v6.1; --rate is its target_qps",
+             &MlperfOptions::round);
+  table.choice("mlperf_mode", "MLPerf mode: performance, accuracy or submission (both)", &MlperfOptions::mode, modes);
+  table.choice("mlperf_test", "MLPerf audit test: none, TEST01 (compares answers) or TEST04 (looks for caching)", &MlperfOptions::test,
+               audits);
+  table.text("mlperf_model", "Benchmark whose rules apply; by default the model's name", &MlperfOptions::model);
+  table.count("mlperf_samples", "Size of the sample library; by default the dataset's", &MlperfOptions::samples, 1);
+  const auto positive_share = [&](const char* name, const char* describe, const char* range, auto field) {
+    table.parsed({name, describe, ""}, range, field, [](const std::string& value) {
+      const auto share = parse_share(value);
+      return share && *share > 0 ? share : std::nullopt;
+    });
+  };
+  positive_share("mlperf_accuracy_target", "Share of correct answers that an accuracy run must reach; by default the benchmark's",
+                 "a percentage such as 75.7%", &MlperfOptions::accuracy_target);
+  positive_share("mlperf_scale", "Factor on times, counts and samples of the rules, such as 0.01. Short runs are not MLPerf results",
+                 "a number above 0 and up to 1", &MlperfOptions::scale);
+  return table;
 }
 
-enum class Audit { none, test01, test04 };
-const std::map<std::string, Audit> audits{{"none", Audit::none}, {"TEST01", Audit::test01}, {"TEST04", Audit::test04}};
+const MlperfTable& table() {
+  static const MlperfTable made = make_table();
+  return made;
+}
+
+MlperfOptions mlperf_options(const std::map<std::string, std::string>& given, const std::string& model) {
+  MlperfOptions options;
+  options.model = model;
+  table().set_known(options, given);
+  return options;
+}
 
 void apply_audit(Audit audit, LoadgenSettings& settings) {
   if (audit == Audit::none) return;
@@ -140,32 +172,6 @@ std::vector<std::string> deviations_of(const LoadgenRunSettings& run, const Load
   return found;
 }
 
-// Options of one Point, by name.
-class Options {
- public:
-  explicit Options(const std::map<std::string, std::string>& all) : all_(all) {}
-  std::string get(const std::string& name, const std::string& otherwise) const {
-    const auto found = all_.find(name);
-    return found == all_.end() ? otherwise : found->second;
-  }
-  int64_t count(const std::string& name, int64_t otherwise) const {
-    const std::string text = get(name, std::to_string(otherwise));
-    const auto value = parse_int(text);
-    if (!value || *value < 1) refuse(fmt::format("invalid value '{1}' for {0}: expected a whole number from 1", name, text));
-    return *value;
-  }
-  double scale() const {
-    const std::string text = get("mlperf_scale", "1");
-    const auto value = parse_fraction(text);
-    if (!value || !(*value > 0 && *value <= 1))
-      refuse(fmt::format("invalid value '{}' for mlperf_scale: expected a number above 0 and up to 1", text));
-    return *value;
-  }
-
- private:
-  const std::map<std::string, std::string>& all_;
-};
-
 void apply_rules(LoadgenSettings& settings, const std::string& model) {
   const ConfFile rules = ConfFile::parse(round_rules, "the round's rules");
   for (const auto& [key, entry] : rules.entries_for(model, name_of(settings.scenario)))
@@ -195,24 +201,16 @@ void apply_keys(const std::map<std::string, std::string>& options, LoadgenSettin
   }
 }
 
-const std::map<std::string, LoadgenMode> modes{
-    {"performance", LoadgenMode::performance}, {"accuracy", LoadgenMode::accuracy}, {"submission", LoadgenMode::submission}};
-
 }  // namespace
 
-std::vector<LoadgenOption> loadgen_options() {
-  std::vector<LoadgenOption> options{
-      {"mlperf", "MLPerf round whose LoadGen, seeds and rules apply: v5.0, v5.1, v6.0, v6.1"},
-      {"mlperf_mode", "mode: performance, accuracy or submission (both)"},
-      {"mlperf_test", "audit test: none, TEST01 (compares answers) or TEST04 (looks for caching)"},
-      {"mlperf_model", "Benchmark whose rules apply; by default the model's name"},
-      {"mlperf_samples", "Size of the sample library; by default the dataset's"},
-      {"mlperf_accuracy_target", "Share of correct answers that an accuracy run must reach; by default the benchmark's"},
-      {"mlperf_scale", "Factor on times, counts and samples of the rules, such as 0.01. Short runs are not MLPerf results"},
-  };
-  for (const std::string& key : conf_keys()) {
-    if (key != "mode") options.push_back({"mlperf_" + key, "Setting of LoadGen's user.conf"});
-  }
+const std::vector<OptionInfo>& loadgen_options() {
+  static const std::vector<OptionInfo> options = [] {
+    std::vector<OptionInfo> all = table().infos();
+    for (const std::string& key : conf_keys()) {
+      if (key != "mode") all.push_back({"mlperf_" + key, "Setting of LoadGen's user.conf", ""});
+    }
+    return all;
+  }();
   return options;
 }
 
@@ -259,35 +257,34 @@ std::map<std::string, std::string> options_of_audit(const ConfFile& file, const 
 }
 
 int64_t loadgen_library_size(const std::map<std::string, std::string>& options, const std::string& model) {
-  const Options given(options);
-  const int64_t official = official_samples(given.get("mlperf_model", model));
-  return given.count("mlperf_samples", official > 0 ? official : 1024);
+  const MlperfOptions given = mlperf_options(options, model);
+  const int64_t official = official_samples(given.model);
+  return given.samples.value_or(official > 0 ? official : 1024);
 }
 
 LoadgenRunSettings loadgen_run_settings(const std::map<std::string, std::string>& options, const std::string& scenario,
                                         const std::string& model, int64_t samples) {
-  const Options given(options);
   LoadgenRunSettings run;
   LoadgenSettings& settings = run.settings;
   settings.scenario = scenario_of(scenario);
-  const std::string name = given.get("mlperf", ""), benchmark = given.get("mlperf_model", model);
-  apply_round(name, settings);
+  const MlperfOptions given = mlperf_options(options, model);
+  apply_round(given.round, settings);
   for (const LoadgenRound& round : loadgen_rounds()) {
-    if (round.name == name) run.round = round;
+    if (round.name == given.round) run.round = round;
   }
-  settings.total_sample_count = given.count("mlperf_samples", samples);
-  apply_rules(settings, benchmark);
+  settings.total_sample_count = given.samples.value_or(samples);
+  apply_rules(settings, given.model);
   const LoadgenSettings rules = settings;
-  settings.mode = named("mlperf_mode", given.get("mlperf_mode", "performance"), modes);
+  settings.mode = given.mode;
   apply_keys(with_rate(options, settings.scenario), settings);
-  apply_audit(named("mlperf_test", given.get("mlperf_test", "none"), audits), settings);
-  if (given.scale() < 1) apply_scale(given.scale(), !options.contains("mlperf_samples"), settings);
+  apply_audit(given.test, settings);
+  if (given.scale < 1) apply_scale(given.scale, !given.samples, settings);
   if (settings.total_sample_count > samples)
     refuse(fmt::format("mlperf_samples is {}, but the dataset has {} samples", settings.total_sample_count, samples));
   settings.performance_sample_count = std::min(settings.performance_sample_count, settings.total_sample_count);
   check_settings(settings);
-  run.accuracy_target = accuracy_target(options, benchmark);
-  run.deviations = deviations_of(run, rules, benchmark);
+  run.accuracy_target = given.accuracy_target.value_or(official_accuracy(given.model));
+  run.deviations = deviations_of(run, rules, given.model);
   return run;
 }
 

@@ -5,17 +5,16 @@
 #include "scenario/mlperf/conf_keys.h"
 #include "scenario/mlperf/settings.h"
 
+#include <deepgap/backend.h>
+
 #include <map>
 #include <string>
 #include <vector>
 
 namespace deepgap {
 
-struct LoadgenOption {
-  std::string name, describe;
-};
 // mlperf (the round), mlperf_mode, mlperf_test, mlperf_model, mlperf_samples, mlperf_scale, and mlperf_KEY for each key of user.conf.
-std::vector<LoadgenOption> loadgen_options();
+const std::vector<OptionInfo>& loadgen_options();
 
 // The options that say what `file` says of `model` and `scenario` (deepgap's name: server). Throws Error{input} with file and line.
 std::map<std::string, std::string> options_of_conf(const ConfFile& file, ConfRole role, const std::string& model,

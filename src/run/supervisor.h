@@ -47,7 +47,9 @@ class Supervisor {
   void serve(const Batch& batch, const Receiver& receive);
 
  private:
-  class Duel;  // run/duel.cpp
+  class TurnSession;         // run/turn_session.h
+  class Duel;                // run/duel.h
+  class InterleavedEngines;  // run/interleaved_engines.h
   struct Together {
     std::vector<Record> records;   // one for each worker; or that of `failed` alone
     std::optional<size_t> failed;  // the worker for which all were ended
@@ -56,7 +58,8 @@ class Supervisor {
   Record run_alone(const Job& job, std::optional<Worker>& worker);
   Record run_ranks(const Job& job, WorkOrder order);
   std::vector<Record> run_tenants(const std::vector<Job>& jobs);
-  std::vector<Record> run_duel(const std::vector<Job>& jobs, std::vector<Worker>* idle = nullptr);
+  std::vector<Record> run_duel(const std::vector<Job>& jobs);
+  std::vector<Record> run_interleaved(const std::vector<Job>& jobs, std::vector<Worker>& idle);
   void serve_interleaved(const Batch& batch, const Receiver& receive);
   bool answer_other(WorkerSet& workers, size_t place, const Frame& frame);
   std::optional<Heard> let_all_begin(WorkerSet& workers);

@@ -98,7 +98,7 @@ std::optional<double> parse_share(const std::string& text) {
 
 std::string plain_number(double number) { return fmt::format("{:g}", number); }
 
-std::string number_range(double least, double most) { return fmt::format("a number from {:g} to {:g}", least, most); }
+std::string number_range(double least, double most) { return fmt::format("a number from {:.9g} to {:.9g}", least, most); }
 
 std::optional<Nanoseconds> parse_time(const std::string& text, Nanoseconds least, Nanoseconds most) {
   const auto time = text == "0" ? std::optional<Nanoseconds>(0) : parse_duration(text);

@@ -96,7 +96,8 @@ void add_name(OptionTable<Point>& table, const char* name, const char* describe,
 
 void add_work(OptionTable<Point>& table) {
   table
-      .word("task", "infer, train (forward, loss, backward and update), or generate (tokens)", &Point::task, {"infer", "train", "generate"})
+      .word("task", "task: infer, train (forward, loss, backward and update), or generate (tokens)", &Point::task,
+            {"infer", "train", "generate"})
       .by_default("infer; openai: generate");
   add_name(table, "model", "zoo names (deepgap models), ONNX or GGUF files", &Point::model);
   add_name(table, "weights", "weights: seeded, a named set (imagenet), or a safetensors file", &Point::weights);

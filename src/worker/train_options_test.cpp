@@ -63,7 +63,7 @@ TEST(TrainOptions, WhatTheyDoNotTakeIsNamed) {
   EXPECT_THAT(usage_of("loss", "hinge"), HasSubstr("hinge"));
   EXPECT_THAT(usage_of("learning_rate", "-1"), HasSubstr("'-1' for learning_rate"));
   EXPECT_THAT(usage_of("learning_rate", "nan"), HasSubstr("learning_rate"));
-  EXPECT_THAT(usage_of("loss_scale", "0"), HasSubstr("auto, off, or a number"));
+  EXPECT_THAT(usage_of("loss_scale", "0"), HasSubstr("auto, off or a number from 1 to 16777216"));
   EXPECT_THAT(usage_of("accumulation", "0"), HasSubstr("accumulation"));
   EXPECT_THAT(usage_of("accumulation", "1.5"), HasSubstr("whole number"));
 }

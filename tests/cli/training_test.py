@@ -73,7 +73,7 @@ class TrainingTest(StoreCase):
     def test_what_cannot_be_trained_is_one_line(self):
         wrong = [
             (("--optimizer", "adamq"), "did you mean 'adam'"),
-            (("--loss", "hinge"), "known: cross-entropy, mse"),
+            (("--loss", "hinge"), "expected cross-entropy or mse"),
             (("--learning-rate", "fast"), "invalid value 'fast' for "),
             (("--scenario", "server", "--rate", "5"), "scenario batch"),
             (("--processes", "2", "--device", "cuda:0"), "name 2 devices, as in cuda:0+cuda:1"),

@@ -4,6 +4,7 @@
 #include "record/duel_set.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
+#include "worker/equal_steps.h"
 #include "worker/mlperf_drive.h"
 #include "worker/mlperf_run.h"
 #include "worker/peak_probe.h"
@@ -49,12 +50,23 @@ PointOptions options_of(const WorkOrder& order, const Backend& backend, const st
   return options;
 }
 
-// A rank that made another step than the others would wait for them forever.
+// Ranks of a training make the same number of steps, which a number or a duration gives, and not what each of them finds while it runs.
 void require_equal_steps(const WorkOrder& order) {
   const StoppingSettings& stopping = order.stopping;
-  if (!trains(order.point) || order.ranks == 1) return;
+  if (!trains(order.point) || order.ranks == 1 || stopping.name == "duration") return;
   if (stopping.name == "counts" && stopping.warmup && !stopping.duration) return;
-  throw Error(ErrorKind::usage, "several processes train the same number of steps: give --warmup and --iterations, and no --min-duration");
+  throw Error(ErrorKind::usage,
+              "several processes train the same number of steps: give --duration, or --warmup and --iterations without --min-duration");
+}
+
+std::unique_ptr<Drive> train_drive(const WorkOrder& order, const Preparation& prepared) {
+  const auto make_steps = [point = order.point, options = prepared.options](const StoppingSettings& stopping) {
+    auto scenario = scenario_of(point);
+    scenario->parse(options.scenario);
+    return make_scenario_drive(std::move(scenario), options, stopping);
+  };
+  const bool agree = order.ranks > 1 && prepared.stopping.name == "duration";
+  return make_train_drive(agree ? make_equal_steps(make_steps, prepared.stopping) : make_steps(prepared.stopping));
 }
 
 }  // namespace
@@ -66,7 +78,7 @@ Preparation prepare(const WorkOrder& order, const Backend& backend) {
   scenario->parse(prepared.options.scenario);
   prepared.stopping = window_settings(*scenario, order.stopping);
   prepared.drive = make_scenario_drive(std::move(scenario), prepared.options, prepared.stopping);
-  if (trains(order.point)) prepared.drive = make_train_drive(std::move(prepared.drive));
+  if (trains(order.point)) prepared.drive = train_drive(order, prepared);
   if (contender_place(order.point)) {
     auto of_turns = scenario_of(order.point);
     of_turns->parse(prepared.options.scenario);

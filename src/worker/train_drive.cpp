@@ -80,7 +80,7 @@ class TrainDrive final : public Drive {
  private:
   static DriveContext through(Target& target, const DriveContext& context) {
     return {context.order,   context.clock, context.pulse,      context.interrupted, context.dataset,
-            context.samples, target,        context.dispatcher, context.end_to_end};
+            context.samples, target,        context.dispatcher, context.end_to_end,  context.turns};
   }
 
   std::unique_ptr<Drive> steps_;

@@ -1,8 +1,10 @@
 """Steps of training by LibTorch on the CPU, from the command line. Usage: training_test.py PROGRAM DATA_FOLDER"""
+import contextlib
 import json
 import os
 import resource
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -118,8 +120,16 @@ class TrainingTest(StoreCase):
         self.assertAlmostEqual(row["throughput"], 16 * row["steps_per_s"], delta=0.02 * row["throughput"])
         self.assertEqual([name for name in os.listdir("/dev/shm") if row["run_id"] in name], [])
         os.unlink(self.store)
-        unequal = self.one(1, *STEPS[:-6], "--warmup", "0", "--duration", "100ms", "--repeats", "1", "--processes", "2")
+        unequal = self.one(1, *STEPS[:-6], "--budget", "1s", "--repeats", "1", "--processes", "2")
         self.assertIn("same number of steps", unequal["reason"])
+
+    def test_processes_agree_on_the_steps_that_fill_a_duration(self):
+        row = self.one(0, *STEPS[:-6], "--duration", "500ms", "--repeats", "1", "--processes", "2")
+        self.assertEqual((row["outcome"], row["check_pass"]), ("ok", 1), row["reason"])
+        with contextlib.closing(sqlite3.connect(self.store)) as store:
+            agreed = int(store.execute("select value from v1_facts where key = 'train.steps_agreed'").fetchone()[0])
+        self.assertGreater(agreed, 2)
+        self.assertIn(row["timings"], range(agreed - 2, agreed + 1))  # steps at the edges of the window that both share
 
     def test_dropout_is_in_the_training_form_with_the_same_masks_in_the_reference(self):
         model = "mobilenet_v3_small:width=0.25,image=32,classes=10"

@@ -60,7 +60,7 @@ class RunCommand final : public Command {
   Overrides make_overrides() const;
   bool a_person_waits() const;
   RunSettings make_settings() const;
-  PeakFlags peak_flags() const;
+  PeakFlags peak_flags(bool resumes) const;
   void set_up_peak_search(Study& study, RunSettings& settings) const;
   int run_parts(const Study& study, const RunSettings& settings) const;
   int dry_run(const Study& study, const RunSettings& settings) const;
@@ -298,7 +298,7 @@ int RunCommand::run_parts(const Study& study, const RunSettings& settings) const
     auto& [part, own] = parts.emplace_back(study, settings);
     part.grids = {grid};
     try {
-      own.peak = prepare_peak_search(part, peak_flags());
+      own.peak = prepare_peak_search(part, peak_flags(settings.resume));
     } catch (const Error& error) {
       throw Error(error.kind(), fmt::format("{}: {}", grid.place, error.what()));
     }
@@ -319,12 +319,13 @@ void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
       throw Error(ErrorKind::usage, "--peak-from, --peak-ratio and --peak-interval go with a peak search: add --find-peak");
     return;
   }
-  settings.peak = prepare_peak_search(study, peak_flags());
+  settings.peak = prepare_peak_search(study, peak_flags(settings.resume));
   if (const auto budget = length_.budget()) settings.search_time = budget;
 }
 
-PeakFlags RunCommand::peak_flags() const {
+PeakFlags RunCommand::peak_flags(bool resumes) const {
   PeakFlags flags;
+  flags.resumes = resumes;
   flags.from = peak_from_;
   if (const auto budget = length_.budget()) flags.budget = budget->count();
   if (peak_ratio_) flags.ratio = checked_positive_fraction(*peak_ratio_, "--peak-ratio", "2%");

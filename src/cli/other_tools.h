@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +46,11 @@ struct TheirFlag {
 struct TheirAnswer {
   std::string_view flag, tool, ours;
 };
+
+// Returns the answer to a flag of ours with a value that only another tool's flag of that name can have; `value` is the next word where
+// the flag has none of its own. `knows` says whether the command has a flag.
+using KnowsFlag = std::function<bool(const std::string&)>;
+std::optional<std::string> meant_otherwise(const std::string& flag, const std::string& value, const KnowsFlag& knows);
 
 // Returns the flags of hyperfine, nvbench, Google Benchmark and llama-bench.
 std::span<const TheirFlag> flags_of_benchmark_tools();

@@ -66,6 +66,15 @@ void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound&
   }
 }
 
+// A search that cannot end with an answer is not begun. What its runs take besides their windows is not known yet: about as much again.
+void check_budget(const PeakOrder& order, Nanoseconds window) {
+  const Nanoseconds least = least_peak_budget(order, window);
+  if (order.budget == 0 || order.budget >= least) return;
+  const auto seconds = [](Nanoseconds time) { return static_cast<int64_t>(std::ceil(static_cast<double>(time) / 1e9)); };
+  fail(fmt::format("cannot answer within --budget {}: its shortest runs alone take {} s; give --budget {}s or more{}",
+                   format_duration(order.budget), seconds(least), seconds(3 * least), order.own_window ? ", or a shorter --duration" : ""));
+}
+
 // Returns, out of several bounds, the one whose percentile needs the most queries.
 LatencyBound most_demanding(const std::vector<LatencyBound>& bounds) {
   return *std::max_element(bounds.begin(), bounds.end(), [](const auto& a, const auto& b) { return a.percent < b.percent; });
@@ -88,8 +97,11 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
       bound.metric == "latency" ? latency_metric_id(bound.percent) : fmt::format("{}_p{:g}_ms", bound.metric, bound.percent);
   order.told_by = fewest_queries(bound);
   const bool own_window = grid.stopping.duration.has_value();
-  set_loads(order.settings, order.axis, bound, set_window(grid.stopping), flags);
-  if (!own_window) order.budget = flags.budget.value_or(0);
+  const Nanoseconds window = set_window(grid.stopping);
+  set_loads(order.settings, order.axis, bound, window, flags);
+  order.own_window = own_window;
+  order.budget = flags.budget.value_or(0);
+  if (!flags.resumes) check_budget(order, window);
   grid.axes.push_back({order.axis.name, {fmt::format("{:.6g}", order.settings.from)}});
   grid.axes.push_back({"peak", {"search"}});
   return order;

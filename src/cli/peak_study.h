@@ -13,6 +13,7 @@ struct PeakFlags {
   double ratio = 0.02;
   double interval = 0;                // PeakSettings::interval
   std::optional<Nanoseconds> budget;  // time for the search: windows that the user did not choose fit into it
+  bool resumes = false;               // runs of an earlier search may take the place of some
 };
 
 // Throws Error{usage} where there is no bound, more than one scenario, one without a load to choose, the load given as an axis, or an

@@ -37,5 +37,27 @@ TEST(PeakStudy, AScenarioWithoutALoadIsRefused) {
   EXPECT_THROW(prepare_peak_search(fixed, {}), Error) << "the load is the search's to choose";
 }
 
+TEST(PeakStudy, ABudgetThatCannotAnswerIsRefusedBeforeTheFirstRun) {
+  const auto prepare = [](double budget_s, bool own_window, bool resumes) -> std::string {
+    Study study = study_of("server");
+    PeakFlags flags;
+    flags.budget = static_cast<Nanoseconds>(budget_s * 1e9);
+    flags.resumes = resumes;
+    if (own_window) study.grids[0].stopping = {.name = "duration", .duration = 10'000'000'000};
+    try {
+      prepare_peak_search(study, flags);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(prepare(5, false, false),
+            "--find-peak cannot answer within --budget 5 s: its shortest runs alone take 6 s; give --budget 18s or more");
+  EXPECT_THAT(prepare(30, true, false),
+              HasSubstr("its shortest runs alone take 41 s; give --budget 123s or more, or a shorter --duration"));
+  EXPECT_EQ(prepare(5, false, true), "") << "runs that the store has take no time";
+  EXPECT_EQ(prepare(20, false, false), "");
+}
+
 }  // namespace
 }  // namespace deepgap

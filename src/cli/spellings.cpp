@@ -331,33 +331,16 @@ class Speller {
     const bool of_benchmark_app = others_.have({"-hint", "-niter", "-nireq", "-nstreams", "-api"});
     if (flag.name == "-t" && of_benchmark_app && knows("--duration"))
       fail("-t means seconds in benchmark_app and threads in deepgap: write --duration 10s or --threads N");
-    if (flag.name.size() == 2) refuse_meant_otherwise(flag);
+    const std::string next = at_ + 1 < arguments_.size() ? arguments_[at_ + 1] : "";
+    const auto meant = meant_otherwise(flag.name, flag.value.value_or(next), [&](const std::string& own) { return knows(own); });
+    if (meant) fail(*meant);
     if ((flag.name.starts_with("--") || flag.name.size() == 2) && knows(flag.name)) return;
     const TheirAnswer* const row = row_of<TheirAnswer>(flag.name, {answers, answers_to_benchmark_tools(), answers_to_engine_tools()});
     if (row != nullptr) fail(fmt::format("{} is a flag of {}: {}", row->flag, row->tool, row->ours));
-  }
-
-  // A letter of ours with a value that only another tool's can have.
-  void refuse_meant_otherwise(const Flag& flag) const {
-    const std::string value = flag.value ? *flag.value : at_ + 1 < arguments_.size() ? arguments_[at_ + 1] : "";
-    const bool is_count = parse_int(value).has_value();
-    if (flag.name == "-p" && is_count && knows("--precision"))
-      fail(
-          fmt::format("-p {} is a flag of llama-bench: -p means --precision in deepgap; give sizes with --shape INPUT:1x{}", value, value));
-    if (flag.name == "-m" && is_count)
-      fail(fmt::format("-m {} is a flag of hyperfine: -m means --model in deepgap; use --repeats N, and --interval 1% for each", value));
-    if (flag.name == "-s" && is_count && knows("--interval"))
-      fail(fmt::format("-s {} is a flag of perf_analyzer: -s means --scenario in deepgap; use --interval {}%", value, value));
-    if (flag.name == "-i" && contains({"grpc", "http", "GRPC", "HTTP"}, value) && knows("--device"))
-      fail(fmt::format("-i {} is a flag of perf_analyzer: use --device http://HOST:PORT or grpc://HOST:PORT", value));
-    if (flag.name == "-e" && contains({"cpu", "cuda", "dnnl", "rocm", "coreml", "xnnpack", "dml", "qnn"}, value) && knows("--device"))
-      fail(fmt::format("-e {} is a flag of onnxruntime_perf_test: -e means --backend in deepgap; use --backend onnxruntime --device {}",
-                       value, value == "cuda" ? "cuda:0" : "cpu"));
-    if (flag.name == "-w" && is_count && knows("--warmup"))
-      fail(fmt::format("-w {} is a flag of hyperfine: -w means --weights in deepgap; use --warmup {}", value, value));
-    if (flag.name == "-o" && contains({"csv", "json", "jsonl", "md", "sql"}, value) && knows("--store"))
-      fail(fmt::format("-o {} is a flag of llama-bench: -o means --store in deepgap; --json prints JSON, deepgap export STORE writes rows",
-                       value));
+    const bool is_taken = row_of<TheirFlag>(flag.name, {flags_of_benchmark_tools()}) != nullptr;
+    if (flag.name.starts_with("--benchmark_") && !is_taken)
+      fail(fmt::format("{} is a flag of Google Benchmark that has no counterpart here; deepgap {} --help lists the flags", flag.name,
+                       command_));
   }
 
   // Takes the flag if the model is a word without a flag: `deepgap check --model resnet50`.

@@ -160,6 +160,65 @@ TEST(Spellings, of_engine_tools) {
   EXPECT_EQ(ours({"-a", "x=1", "-e", "native", "-s", "server"}), (Words{"-a", "x=1", "-e", "native", "-s", "server"}));
 }
 
+// Each flag of these tools' help texts is taken, or answered by the name of a tool.
+TEST(Spellings, every_flag_of_benchmark_tools_is_answered) {
+  OwnFlags own{
+      {"axis",          "budget",    "device",  "dry-run",  "export-json", "export-timings", "iterations", "json",    "min-duration",
+       "output-tokens", "precision", "profile", "progress", "repeats",     "store",          "study",      "threads", "timeout",
+       "warmup",        "quiet",     "help",    "model",    "weights",     "interval",       "batch",      "input"},
+      "abdhmnopqrtvw",
+      "hqv"};
+  const auto answer = [&](const Words& theirs) -> std::string {
+    try {
+      in_our_spelling("run", theirs, own);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  for (const Words& flag : std::vector<Words>{{"-E"}, {"-n", "mine"}, {"-u", "millisecond"}, {"--version"}, {"-n", "2second"}}) {
+    const std::string text = answer(flag);
+    EXPECT_TRUE(text == "taken" || text.find("hyperfine") != std::string::npos) << flag[0] << ": " << text;
+  }
+  EXPECT_EQ(answer({"--show-elapsed"}), "taken");
+  for (const Words& flag : std::vector<Words>{{"--help-axes"},
+                                              {"--help-axis"},
+                                              {"--json", "r.json"},
+                                              {"--json=stdout"},
+                                              {"--jsonlist-benches"},
+                                              {"--jsonlist-devices"},
+                                              {"-a", "n=[1,2]"},
+                                              {"--axis", "T{io}[pow2]=[0:3:1]"},
+                                              {"--batch-target-time", "1"}})
+    EXPECT_NE(answer(flag).find("nvbench"), std::string::npos) << flag[0] << ": " << answer(flag);
+  for (const Words& flag : std::vector<Words>{{"--v=1"}, {"--benchmark_new_flag=x"}, {"--benchmark_color=no"}})
+    EXPECT_NE(answer(flag).find("Google Benchmark"), std::string::npos) << flag[0] << ": " << answer(flag);
+  for (const Words& flag : std::vector<Words>{{"--progress"},
+                                              {"--progress", "-n", "5"},
+                                              {"-t", "1-4"},
+                                              {"--threads", "1-8*2"},
+                                              {"-p", "512,1024"},
+                                              {"-n", "16,32"},
+                                              {"-hfr", "a/b"},
+                                              {"-rpc", "h:1"},
+                                              {"-dt", "0.1"},
+                                              {"-nr"},
+                                              {"-lzm", "on"},
+                                              {"--offline"},
+                                              {"--n-gen-warmup", "1"},
+                                              {"--moe-cache", "on"}})
+    EXPECT_NE(answer(flag).find("llama-bench"), std::string::npos) << flag[0] << ": " << answer(flag);
+  EXPECT_NE(answer({"-t", "1-8*2"}).find("--threads 1..8*2"), std::string::npos);
+  for (const Words& ours : std::vector<Words>{{"--progress", "json"},
+                                              {"-t", "1..4"},
+                                              {"-n", "16"},
+                                              {"-p", "fp16"},
+                                              {"--json", "-v"},
+                                              {"--json", "resnet18"},
+                                              {"-a", "openvino.config={\"A\":[1]}"}})
+    EXPECT_EQ(in_our_spelling("run", ours, own), ours) << ours[1];
+}
+
 TEST(Spellings, a_letter_of_ours_is_ours) {
   for (const char* flag : {"-c", "-f", "-l", "-x", "-u"})
     EXPECT_EQ(in_our_spelling("other", {flag, "x"}, {{}, flag + 1, ""}), (Words{flag, "x"})) << flag;

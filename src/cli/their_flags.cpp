@@ -279,6 +279,7 @@ constexpr TheirAnswer rarer_answers[] = {
     {"--compile_binary_embed", "onnxruntime_perf_test", compiled_anew},
     {"--compile_only", "onnxruntime_perf_test", "use --dry-run, which shows the engines that take the model"},
     {"-hf", "llama-bench", by_file},
+    {"-hfr", "llama-bench", by_file},
     {"-hff", "llama-bench", by_file},
     {"-hft", "llama-bench", by_file},
     {"--hf-repo", "llama-bench", by_file},

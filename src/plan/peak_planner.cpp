@@ -38,28 +38,45 @@ void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase
 
 namespace {
 
+constexpr int fewest_confirming = 3;  // that all hold: PeakSettings::least_confidence
 constexpr Nanoseconds shortest_window = 1'000'000'000;
 constexpr double far_more = 20;
+constexpr double barely_more = 1.5;  // since arrivals are random
 
-// Returns the window in which `load` queries a second bring far more than a verdict takes.
-Nanoseconds window_of_many(Nanoseconds most, const PeakOrder& order, double load) {
-  return static_cast<Nanoseconds>(std::min(far_more * static_cast<double>(order.told_by) / load * 1e9, static_cast<double>(most)));
+// Returns the window in which `load` queries a second bring so many times more than a verdict takes.
+Nanoseconds window_of(double times_more, Nanoseconds most, const PeakOrder& order, double load) {
+  return static_cast<Nanoseconds>(std::min(times_more * static_cast<double>(order.told_by) / load * 1e9, static_cast<double>(most)));
 }
 
 bool is_told_by_rate(const PeakOrder& order) { return order.axis.name == "rate" && order.told_by > 0; }  // else the count is not known
 
+// Returns the budget of one search into which its windows have to fit; 0: they need not.
+Nanoseconds budget_of_windows(const PeakOrder& order) { return order.own_window ? 0 : order.budget / order.searches; }
+
 }  // namespace
 
-// A search makes some 35 runs, a third of them to their end, and begins each with a lead and a process.
+// A search makes some 35 runs, a third of them to their end, and begins each with a lead and a process. Loops whose queries wait for
+// answers go on by themselves until they have enough.
 Nanoseconds full_window(Nanoseconds whole, const PeakOrder& order, double load) {
-  constexpr int64_t windows_in_budget = 60;
-  if (order.budget == 0 || !is_told_by_rate(order)) return whole;
-  return std::min(whole, std::max({shortest_window, order.budget / windows_in_budget, window_of_many(whole, order, load)}));
+  constexpr int64_t windows_in_budget = 60, fewer_windows = 30;
+  const Nanoseconds budget = budget_of_windows(order);
+  if (budget == 0) return whole;
+  const Nanoseconds least = std::max(shortest_window, budget / windows_in_budget);
+  if (!is_told_by_rate(order)) return std::min(whole, least);
+  const Nanoseconds many = std::min(window_of(far_more, whole, order, load), budget / fewer_windows);
+  return std::min(whole, std::max({least, many, window_of(barely_more, whole, order, load)}));
 }
 
-Nanoseconds search_window(Nanoseconds whole, const PeakOrder& order, double load) {
-  if (!is_told_by_rate(order)) return whole;
-  return std::min(whole, std::max({shortest_window, whole / 5, window_of_many(whole, order, load)}));
+Nanoseconds search_window(Nanoseconds full, const PeakOrder& order, double load) {
+  if (!is_told_by_rate(order)) return budget_of_windows(order) == 0 ? full : std::min(full, std::max(shortest_window, full / 5));
+  return std::min(full, std::max({shortest_window, full / 5, window_of(far_more, full, order, load)}));
+}
+
+Nanoseconds least_peak_budget(const PeakOrder& order, Nanoseconds window) {
+  constexpr double with_lead = 1.2, some_load = 1e12;
+  const Nanoseconds full = full_window(window, order, some_load), look = search_window(full, order, some_load);
+  const auto runs = static_cast<double>(2 * look + fewest_confirming * full);
+  return static_cast<Nanoseconds>(with_lead * runs * order.searches);
 }
 
 PeakRun peak_run_of(const Record& record, const PeakOrder& order) {
@@ -81,10 +98,13 @@ PeakPlanner::PeakPlanner(std::vector<Job> searched, PeakOrder order, SearchRun r
 
 Batch PeakPlanner::next() {
   while (found_.size() < searched_.size()) {
+    const double used = run_.time_used();
+    note_time(used);
     if (search_ == nullptr) {
       search_ = std::make_unique<PeakSearch>(order_.settings);
       runs_ = 0;
       tried_.clear();
+      search_ends_ = used + (1 - used) / static_cast<double>(remaining());
     }
     const Job job = job_at(search_->load());
     run_.announce(searched_[found_.size()], job);
@@ -92,14 +112,16 @@ Batch PeakPlanner::next() {
       done(*record);
       continue;
     }
-    const double used = run_.time_used();
-    if (used >= 1) {
+    const double load = search_->load();
+    if (used >= 1 || !settle_in_time(used)) {
+      const std::string budget = budget_that_would_do();
       search_->give_up();
-      finish("the time allowed was over" + budget_that_would_do(used));
-    } else if (must_settle(used)) {
-      search_->settle();
-    } else {
-      ++timed_runs_;
+      const bool answers = search_->result().ending == PeakResult::Ending::confirmed;
+      finish((used >= 1 || answers ? "the time allowed was over" : "the time left is too short to confirm a load") + budget);
+    } else if (search_->load() == load && job.peak_phase == name_of(search_->phase())) {
+      last_run_ = TimedRun{!costs_.known() || !ends_early(search_->phase())};
+      last_run_->asked_s = static_cast<double>(job.stopping.duration.value_or(0)) / 1e9;
+      used_before_ = used;
       return {run_.group_key(job), {job}, ends_early(search_->phase())};
     }
   }
@@ -114,20 +136,50 @@ Job PeakPlanner::job_at(double load) const {
   return job;
 }
 
-// Decides by what runs took so far, each that confirms somewhat more; and keeps one run in hand.
-bool PeakPlanner::must_settle(double used) const {
-  const bool looks = search_->phase() == PeakPhase::bracket || search_->phase() == PeakPhase::bisect;
-  if (!looks || search_->low() <= 0 || timed_runs_ == 0) return false;
-  constexpr double longer = 1.5;
-  const double each = longer * used / timed_runs_;
-  return used + each * (order_.settings.confirm + 1) >= 1;
+void PeakPlanner::note_time(double used) {
+  if (!last_run_) return;
+  last_run_->seconds = (used - used_before_) * static_cast<double>(order_.budget) / 1e9;
+  costs_.add(*last_run_);
+  last_run_.reset();
+}
+
+double PeakPlanner::left_s(double used) const { return (search_ends_ - used) * static_cast<double>(order_.budget) / 1e9; }
+
+double PeakPlanner::confirming_s(double load) const {
+  const auto& whole = searched_[found_.size()].stopping.duration;
+  return costs_.confirming_s(whole ? static_cast<double>(full_window(*whole, order_, load)) / 1e9 : 0);
+}
+
+double PeakPlanner::looking_s(double load) const {
+  const auto& whole = searched_[found_.size()].stopping.duration;
+  return costs_.looking_s(whole ? static_cast<double>(search_window(full_window(*whole, order_, load), order_, load)) / 1e9 : 0);
+}
+
+// Predicts the runs still needed from what those so far took. A search that looks keeps the time of all confirming runs and of one more,
+// which a miss may take; one that confirms takes larger steps down where the time suffices for one more candidate only.
+bool PeakPlanner::settle_in_time(double used) {
+  if (order_.budget == 0 || !costs_.known()) return true;
+  const double left = left_s(used);
+  const auto confirm = static_cast<double>(order_.settings.confirm);
+  if (!ends_early(search_->phase())) {
+    const PeakResult& result = search_->result();
+    if (left < confirming_s(search_->load()) * std::max(1, search_->fewest_to_answer())) return false;
+    if (left < confirming_s(result.load) * (confirm - result.runs + fewest_confirming)) search_->settle();
+    return true;
+  }
+  const double at = search_->low() > 0 ? search_->low() : search_->load();
+  const double each = confirming_s(at);
+  if (search_->low() > 0 && left - looking_s(search_->load()) < (confirm + 1) * each) search_->settle();
+  return left >= fewest_confirming * each + (search_->low() > 0 ? 0 : looking_s(at));
 }
 
 // Returns what a search of usual length takes, by what each run took so far.
-std::string PeakPlanner::budget_that_would_do(double used) const {
-  if (order_.budget == 0 || timed_runs_ == 0) return {};
-  const double each_s = used * static_cast<double>(order_.budget) / 1e9 / timed_runs_;
-  const double all_s = each_s * usual_peak_runs * static_cast<double>(searched_.size());
+std::string PeakPlanner::budget_that_would_do() const {
+  if (order_.budget == 0 || !costs_.known() || search_ == nullptr) return {};
+  const double looks = usual_peak_runs - 2 * order_.settings.confirm;
+  const double load = search_->low() > 0 ? search_->low() : search_->load();
+  const double each_s = looks * looking_s(load) + 2 * order_.settings.confirm * confirming_s(load);
+  const double all_s = std::max(each_s * order_.searches, 1.5 * static_cast<double>(order_.budget) / 1e9);
   if (all_s <= 120) return fmt::format("; --budget {:.0f}s should do", 10 * std::ceil(all_s / 10));
   return fmt::format("; --budget {:.0f}m should do", std::ceil(all_s / 60));
 }
@@ -139,6 +191,11 @@ void PeakPlanner::done(const Record& record) {
     return finish(fmt::format("{}: {}", name_of(record.outcome), record.reason));
   }
   const PeakRun run = peak_run_of(record, order_);
+  if (last_run_) {
+    last_run_->held = run.held;
+    for (const Window& window : record.windows)
+      if (window.name == "steady") last_run_->window_s = static_cast<double>(window.end - window.begin) / 1e9;
+  }
   if (!run.undecided) tried_[search_->load()].add(run.held);
   search_->add(run);
   if (search_->finished()) finish(search_->result().ending == PeakResult::Ending::confirmed ? std::string() : record.reason);
@@ -146,6 +203,8 @@ void PeakPlanner::done(const Record& record) {
 
 void PeakPlanner::finish(std::string reason) {
   const double used = run_.time_used();
+  const PeakResult& result = search_->result();
+  if (result.ending == PeakResult::Ending::confirmed && result.runs >= order_.settings.confirm) reason.clear();  // it says what is missing
   if (used > 1) reason += fmt::format("{}it took {:.0f} % of its budget", reason.empty() ? "" : "; ", 100 * used);
   Point point = searched_[found_.size()].point;
   point.options.erase(order_.axis.name);
@@ -180,11 +239,14 @@ std::string crossing_text(const PeakResult& result) {
 // Describes what is known about loads above a confirmed one.
 std::string above_text(const PeakResult& result, const PeakOrder& order) {
   if (result.above == 0) return "no larger load was tried: the time allowed was over";
-  const std::string above = shown_load(result.above, order);
-  if (result.above_runs > 0) return fmt::format("one step above, {}, {} of {} did", above, result.above_held, result.above_runs);
-  const bool one_step = result.above <= result.load * (1 + order.settings.ratio) + (order.settings.whole ? 1 : 0);
-  if (one_step) return fmt::format("one step above, {}, was not run: the time allowed was over", above);
-  return fmt::format("{}, the next load that was tried, did not: the time allowed was too short for a closer search", above);
+  constexpr double rounding = 1e-4;  // loads have six digits
+  const bool one_step = result.above <= result.load * (1 + order.settings.ratio) * (1 + rounding) + (order.settings.whole ? 1 : 0);
+  const std::string where = one_step ? "one step" : percent_text(result.above / result.load - 1);
+  const std::string above = fmt::format("{} above, {}, ", where, shown_load(result.above, order));
+  const std::string why = one_step ? "" : ", and the time allowed was too short for a closer search";
+  if (result.above_runs > 0) return fmt::format("{}{} of {} did{}", above, result.above_held, result.above_runs, why);
+  if (result.above_missed) return above + "runs of the search did not" + why;
+  return above + "was not run: the time allowed was over";
 }
 
 }  // namespace
@@ -194,9 +256,11 @@ std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
   const std::string load = fmt::format("{} {}", shown_load(result.load, order), order.axis.unit);
   switch (result.ending) {
     case PeakResult::Ending::confirmed:
-      return fmt::format("peak: {}{} meet {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); {}{}{}",
-                         result.above == 0 ? "at least " : "", load, order.bound, result.held, result.runs, 100 * result.confidence(),
-                         above_text(result, order), crossing_text(result), found.reason.empty() ? "" : "; " + found.reason);
+      return fmt::format(
+          "peak: {}{} meet {}: {} of {} runs did{} (with {:.0f} % confidence at least half of all do); {}{}{}",
+          result.above == 0 ? "at least " : "", load, order.bound, result.held, result.runs,
+          result.higher_runs == 0 ? "" : fmt::format(", and {} of {} somewhat above", result.higher_held, result.higher_runs),
+          100 * result.confidence(), above_text(result, order), crossing_text(result), found.reason.empty() ? "" : "; " + found.reason);
     case PeakResult::Ending::not_held:
       return fmt::format("no peak: {} is not met even at the lowest load, {}: {}", order.bound, load, found.reason);
     case PeakResult::Ending::no_limit:

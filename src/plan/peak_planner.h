@@ -2,6 +2,7 @@
 // given are searched one after the other. Used by the parent's one thread.
 #pragma once
 
+#include "plan/peak_costs.h"
 #include "plan/peak_search.h"
 #include "plan/planner.h"
 #include "plan/search_run.h"
@@ -21,11 +22,16 @@ struct PeakOrder {
   double limit_ms = 0;        // limit of the bound
   std::string percentile_id;  // Metric of the bounded percentile
   int64_t told_by = 0;        // the fewest queries that decide whether the bound is held
-  Nanoseconds budget = 0;     // time for the whole search, into which its windows have to fit; 0: they keep their length
+  Nanoseconds budget = 0;     // time for all searches; 0: no limit
+  int searches = 1;           // that share the budget
+  bool own_window = false;    // the user chose the windows' length; else they have to fit into the budget
 };
 
 // The number of runs that most searches take, which a dry run reports.
 inline constexpr int usual_peak_runs = 35;
+
+// Returns the shortest time in which a search may confirm a load, whatever the load is and if nothing but its windows takes time.
+Nanoseconds least_peak_budget(const PeakOrder& order, Nanoseconds window);
 
 // `searched` Jobs are Points at which a search begins. A run is known by load, phase and its number in the search, so that known Records
 // lead the search the way that they led it when they were made.
@@ -42,8 +48,12 @@ class PeakPlanner final : public Planner {
  private:
   Job job_at(double load) const;
   void finish(std::string reason);
-  bool must_settle(double used) const;  // what is left of the time is needed to confirm
-  std::string budget_that_would_do(double used) const;
+  void note_time(double used);          // what the run that has ended took
+  bool settle_in_time(double used);     // settles where the time left is needed to confirm; false: it does not suffice for that
+  double left_s(double used) const;     // for the search under way
+  double looking_s(double load) const;  // predicted time of a run
+  double confirming_s(double load) const;
+  std::string budget_that_would_do() const;  // "; --budget 80s should do"
   void tell_best_so_far(PeakResult& result) const;
 
   struct LoadTally {
@@ -59,17 +69,19 @@ class PeakPlanner final : public Planner {
   SearchRun run_;
   std::unique_ptr<PeakSearch> search_;
   std::vector<FoundPeak> found_;
-  std::string last_reason_;
   std::map<double, LoadTally> tried_;  // loads of the search under way, of whatever phase
   int runs_ = 0;                       // runs of the search under way
-  int timed_runs_ = 0;                 // that took time, of all searches
+  PeakCosts costs_;                    // learned from all searches
+  std::optional<TimedRun> last_run_;   // the time of which is not noted yet
+  double used_before_ = 0;             // share of the time allowed when it began
+  double search_ends_ = 1;             // share of the time allowed that the search under way may reach
 };
 
 // These describe each run of a search; TunePlanner makes such runs too.
 std::string load_text(double load);
 void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase);  // all but point_id and repeat
 // Returns the length of a run that goes to its end: `whole`, or what a search of usual length leaves for each within its budget, as far as
-// the load brings queries enough in that.
+// the load brings queries enough in that: far more than decide the SLO, or where the budget is too short for so many, half as many again.
 Nanoseconds full_window(Nanoseconds whole, const PeakOrder& order, double load);
 // Returns the length of a run that does not confirm: a fifth of the whole window, if `load` brings far more queries than it needs.
 Nanoseconds search_window(Nanoseconds whole, const PeakOrder& order, double load);

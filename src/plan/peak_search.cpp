@@ -45,7 +45,7 @@ const char* name_of(PeakPhase phase) {
   }
 }
 
-double PeakResult::confidence() const { return sign_confidence(runs, held); }
+double PeakResult::confidence() const { return runs == 0 ? 0 : sign_confidence(runs + higher_runs, held + higher_held); }
 double PeakResult::confidence_above() const { return sign_confidence(above_runs, above_runs - above_held); }
 
 PeakSearch::PeakSearch(const PeakSettings& settings) : settings_(in_six_digits(settings)), load_(rounded(settings.from)) {}
@@ -90,8 +90,9 @@ void PeakSearch::add(const PeakRun& run) {
 }
 
 void PeakSearch::settle() {
-  if ((phase_ != PeakPhase::bracket && phase_ != PeakPhase::bisect) || low_ <= 0) return;
+  if (phase_ == PeakPhase::refine || low_ <= 0) return;
   settled_ = true;
+  if (phase_ == PeakPhase::confirm) return;
   holds_ = misses_ = 0;
   try_candidate(low_);
 }
@@ -99,9 +100,22 @@ void PeakSearch::settle() {
 void PeakSearch::give_up() {
   if (phase_ == PeakPhase::refine) return end(PeakResult::Ending::confirmed);  // it was before
   // If only the runs one step above are incomplete, the load itself is known to hold.
-  if (phase_ == PeakPhase::confirm && result_.held >= settings_.confirm) return end(PeakResult::Ending::confirmed);
+  if (phase_ == PeakPhase::confirm && result_.runs > 0 && fewest_to_answer() == 0) {
+    if (result_.held < settings_.confirm) {
+      result_.higher_held = higher_held_;
+      result_.higher_runs = higher_runs_;
+    }
+    return end(PeakResult::Ending::confirmed);
+  }
   if (phase_ != PeakPhase::confirm) result_.load = low_;
   end(PeakResult::Ending::gave_up);
+}
+
+int PeakSearch::fewest_to_answer() const {
+  int more = result_.runs == 0 ? 1 : 0;
+  const auto confidence = [&] { return sign_confidence(result_.runs + higher_runs_ + more, result_.held + higher_held_ + more); };
+  while (result_.held + more < settings_.confirm && confidence() < settings_.least_confidence) ++more;
+  return more;
 }
 
 // A miss is run again, however clear: it may be a hiccup of the machine, and a hopeless run is a short one. A clear hold is not: were it
@@ -119,6 +133,7 @@ void PeakSearch::decide(const PeakRun& run) {
 // factor is squared from run to run.
 void PeakSearch::edge_found(bool held, bool by_far) {
   (held ? low_ : high_) = load_;
+  if (held) held_.push_back(load_);
   if (low_ > 0 && high_ > 0) return bisect();
   if (held && load_ >= settings_.most) {
     result_.load = load_;
@@ -145,6 +160,10 @@ void PeakSearch::try_candidate(double load) {
   result_.load = load_ = load;
   result_.held = result_.runs = result_.above_held = result_.above_runs = 0;
   result_.above = above(load);
+  result_.above_missed = false;
+  if (!settled_) return;
+  result_.above_missed = high_ > load;
+  result_.above = high_ > load ? std::max(high_, result_.above) : high_ > 0 ? result_.above : 0;
 }
 
 void PeakSearch::confirm(bool held) {
@@ -154,17 +173,26 @@ void PeakSearch::confirm(bool held) {
     return step_down();
   }
   if (++result_.held < settings_.confirm) return;
-  if (settled_) {
-    result_.above = high_ > 0 ? std::max(high_, above(result_.load)) : 0;
-    return end(PeakResult::Ending::confirmed);
-  }
+  if (result_.above == 0) return end(PeakResult::Ending::confirmed);
   load_ = result_.above;
 }
 
 void PeakSearch::step_down() {
   if (result_.load <= settings_.lowest) return end(PeakResult::Ending::not_held);
   ++rejected_;
-  try_candidate(below(result_.load));
+  higher_held_ += result_.held;
+  higher_runs_ += result_.runs;
+  const double missed = result_.load;
+  try_candidate(settled_ ? held_below(missed) : below(missed));
+}
+
+// There is time for few more candidates: each is at least twice as far from the one before as that was.
+double PeakSearch::held_below(double load) const {
+  const double step = std::min(below(load), rounded(load / (1 + settings_.ratio * std::exp2(std::min(rejected_, 10)))));
+  double best = 0;
+  for (const double held : held_)
+    if (held <= step) best = std::max(best, held);
+  return best > 0 && best > step / 2 ? best : step;
 }
 
 // Here the candidate is confirmed: it never moves down again, so that moving up comes to an end whatever it did before.
@@ -179,6 +207,7 @@ void PeakSearch::confirm_above(bool held) {
     return end(PeakResult::Ending::confirmed);
   }
   const int runs = result_.above_runs;
+  higher_held_ = higher_runs_ = 0;
   try_candidate(result_.above);  // confirmed already, by the runs above the former one
   result_.runs = result_.held = runs;
   load_ = result_.above;

@@ -24,12 +24,13 @@ namespace deepgap {
 
 struct PeakSettings {
   double from = 1;
-  double lowest = 1;    // no smaller load is tried
-  double most = 1e9;    // and no larger one
-  double ratio = 0.02;  // that the answer may be below the peak, and the step of confirming; above 0
-  double growth = 16;   // largest factor between the loads of two runs while bracketing; 2 or more
-  bool whole = false;   // loads are whole numbers
-  int confirm = 5;      // runs each
+  double lowest = 1;               // no smaller load is tried
+  double most = 1e9;               // and no larger one
+  double ratio = 0.02;             // that the answer may be below the peak, and the step of confirming; above 0
+  double growth = 16;              // largest factor between the loads of two runs while bracketing; 2 or more
+  bool whole = false;              // loads are whole numbers
+  int confirm = 5;                 // runs each
+  double least_confidence = 0.85;  // confirming runs answer with it where time ends before `confirm` of them: three that all held
   int most_runs = 150;
   double allowed_share = 0;  // share of queries that may be late under the bound; 0: not known, and no crossing is reported
   double interval = 0;       // half-width of the crossing's interval over its value; 0: no run is made for it
@@ -50,7 +51,7 @@ struct PeakRun {
 struct PeakResult {
   enum class Ending {
     searching,
-    confirmed,  // at `load` all of `runs` held
+    confirmed,  // at `load` all of `runs` held; `confirm` of them, or fewer where time ended
     not_held,   // not even `load`, the lowest that was tried, is held
     no_limit,   // `load` is the largest that may be tried, and is held
     undecided,  // two runs in a row at `untold` were undecided; `load`, the best so far (0: none), is not confirmed
@@ -58,14 +59,17 @@ struct PeakResult {
   };
   Ending ending = Ending::searching;
   double load = 0;
-  int held = 0, runs = 0;  // while confirming, at `load`
-  double untold = 0;       // the load at which an undecided search ended
-  double above = 0;        // one step up; where the search was settled, the nearest load above that was missed, 0: none was tried
+  int held = 0, runs = 0;                // while confirming, at `load`
+  int higher_held = 0, higher_runs = 0;  // and at higher loads, where time ended: a load is met at least as often as a higher one
+  double untold = 0;                     // the load at which an undecided search ended
+  double above = 0;           // one step up; where the search was settled, the nearest load above that was missed, 0: none was tried
+  bool above_missed = false;  // runs that looked for the load missed there
   int above_held = 0, above_runs = 0;  // there
   int all_runs = 0;                    // runs of the whole search
   std::optional<Crossing> crossing;    // for a confirmed search: where the bound is just held in the long run, by all runs
 
-  // Returns the confidence that at least half of all runs at `load` hold, by the sign test over those that confirmed it; 0 without them.
+  // Returns the confidence that at least half of all runs at `load` hold, by the sign test over those that confirmed it (and where time
+  // ended, those at higher loads); 0 without them.
   double confidence() const;
   // Returns likewise the confidence that fewer than half hold at `above`.
   double confidence_above() const;
@@ -81,9 +85,13 @@ class PeakSearch {
   double low() const { return low_; }  // the largest load that was held, the smallest that was missed; 0: none yet
   double high() const { return high_; }
   void add(const PeakRun& run);
-  // No time for a closer search: the largest load that was held so far is confirmed next.
+  // No time for a closer search: the largest load that was held so far is confirmed next, and where one of its runs misses, the next lower
+  // load that was held.
   void settle();
-  void give_up();  // no time for another run
+  // Returns how many more runs at the load that is being confirmed give an answer, if all hold; 0: there is one.
+  int fewest_to_answer() const;
+  // No time for another run. What fewer confirming runs than planned have shown stands, with its lower confidence.
+  void give_up();
   const PeakResult& result() const { return result_; }
 
  private:
@@ -101,6 +109,7 @@ class PeakSearch {
   double above(double load) const;  // one step
   double below(double load) const;  // half a step, or more where candidates miss again and again
   double rounded(double load) const;
+  double held_below(double load) const;  // the largest load that was held while looking, some steps below; else that many steps below
 
   PeakSettings settings_;
   PeakPhase phase_ = PeakPhase::bracket;
@@ -108,6 +117,7 @@ class PeakSearch {
   double load_;
   double growth_ = 2;           // factor of the load while bracketing
   double low_ = 0, high_ = 0;   // held and missed; 0: none yet
+  std::vector<double> held_;    // all that were held while looking
   int holds_ = 0, misses_ = 0;  // at load_
   int undecided_ = 0;           // runs in a row
   std::vector<LoadRun> seen_;
@@ -115,7 +125,8 @@ class PeakSearch {
   double middle_ = 0;        // middle of the refining loads
   bool was_narrow_ = false;  // the crossing's interval at the last look
   bool settled_ = false;
-  int runs_ = 0, rejected_ = 0;  // candidates in a row
+  int higher_held_ = 0, higher_runs_ = 0;  // confirming runs at candidates above this one
+  int runs_ = 0, rejected_ = 0;            // candidates in a row
 };
 
 }  // namespace deepgap

@@ -120,6 +120,9 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
   progress.clear();
   std::map<std::string, size_t> index;
   std::vector<const Job*> to_run;
+  PeakOrder order = settings.peak.value_or(PeakOrder());
+  const auto runs = [&](const Job& job) { return job.skip_reason.empty() && plan.of(job).supported; };
+  order.searches = std::max(1, static_cast<int>(std::count_if(plan.jobs.begin(), plan.jobs.end(), runs)));
   for (const Job& job : plan.jobs) {
     const auto [found, added] = index.emplace(job.point_id, result.points.size());
     if (added) result.points.emplace_back();
@@ -132,7 +135,7 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
     planned.reason = planned.skipped ? job.skip_reason : inspected.reason;
     ++planned.repeats;
     if (settings.peak && !planned.skipped && !planned.refused) {
-      plan_search(job, *settings.peak, past.searches, estimate, planned);
+      plan_search(job, order, past.searches, estimate, planned);
     } else if (past.finished.count(id_of(job)) != 0) {
       ++planned.done_before;
     } else if (!planned.skipped && !planned.refused) {

@@ -232,7 +232,9 @@ class Run {
     };
     SearchRun run{key, time_used, announce, [this](const Job& job) { return known_run(job); }};
     if (settings_.tune) return std::make_unique<TunePlanner>(std::move(runnable), *settings_.tune, std::move(run));
-    return std::make_unique<PeakPlanner>(std::move(runnable), *settings_.peak, std::move(run));
+    PeakOrder order = *settings_.peak;
+    order.searches = std::max(1, static_cast<int>(runnable.size()));
+    return std::make_unique<PeakPlanner>(std::move(runnable), order, std::move(run));
   }
 
   std::unique_ptr<Planner> as_many_as_needed(std::unique_ptr<Planner> grid) {

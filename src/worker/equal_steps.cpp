@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t first_steps = 3;  // while engines still allocate and choose
 constexpr int64_t timed_steps = 3;
-constexpr double warm_s = 1;  // of steps besides, where no number of them was asked for
+constexpr double warm_s = 1;  // that more warm-up steps fill, where no number of them was given
 
 class EqualSteps final : public Drive {
  public:
@@ -68,7 +68,7 @@ class EqualSteps final : public Drive {
     double slowest_s = own_step_s;
     for (const std::string& said : exchange_with_ranks(*context.turns, fmt::format("{}", own_step_s))) {
       const auto step_s = parse_double(said);
-      if (!step_s) throw Error(ErrorKind::internal, fmt::format("a rank said '{}' where the length of a step was expected", said));
+      if (!step_s) throw Error(ErrorKind::internal, fmt::format("expected the length of a step from a rank, got '{}'", said));
       slowest_s = std::max(slowest_s, *step_s);
     }
     return slowest_s;

@@ -129,7 +129,7 @@ class TrainingTest(StoreCase):
         with contextlib.closing(sqlite3.connect(self.store)) as store:
             agreed = int(store.execute("select value from v1_facts where key = 'train.steps_agreed'").fetchone()[0])
         self.assertGreater(agreed, 2)
-        self.assertIn(row["timings"], range(agreed - 2, agreed + 1))  # steps at the edges of the window that both share
+        self.assertIn(row["timings"], (2 * agreed - 1, 2 * agreed))  # of both; one may end behind the window that they share
 
     def test_dropout_is_in_the_training_form_with_the_same_masks_in_the_reference(self):
         model = "mobilenet_v3_small:width=0.25,image=32,classes=10"

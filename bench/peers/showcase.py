@@ -2,7 +2,7 @@
 """deepgap's native engine beside PyTorch on one GPU, interleaved: the data of the chart in README.
 
     python3 bench/peers/showcase.py --output FOLDER [--program build/bin/deepgap] [--model resnet50] [--precision fp16]
-        [--batches 1,32,256] [--modes eager,graph,compile] [--rounds 5] [--seconds 3] [--budget 540]
+        [--batches 1,32,256] [--modes eager,graph,compile] [--rounds 5] [--seconds 3] [--budget 540] [--check on|off]
 
 Every round measures every arm at every batch, in random order: the native engine in a process of its own, and PyTorch in one of its own for
 each batch, where its modes alternate. All arms have the same layers, the same precision, and inputs that already lie on the GPU in channels
@@ -25,10 +25,28 @@ import sys
 import time
 
 import torch_cuda
+import torch_transformers
 
+TRANSFORMERS = ("bert_base", "vit_b_16")
 WARM_S = 2
 MODES = {"eager": "PyTorch eager", "graph": "PyTorch CUDA graph", "compile": "PyTorch torch.compile"}
 COLUMNS = ("round", "engine", "model", "precision", "batch", "items_per_s", "verdict", "started")
+
+
+def network(model, kind):
+    """Returns the network of this type on the GPU, ready for inference."""
+    import torch
+    if model in TRANSFORMERS:
+        return torch_transformers.network(model).eval().to("cuda", kind)
+    net = torch_cuda.mobilenet_v2() if model == "mobilenet_v2" else torch_cuda.network(model)
+    return net.eval().to("cuda", kind, memory_format=torch.channels_last)
+
+
+def sample(model, batch, kind):
+    import torch
+    if model in TRANSFORMERS:
+        return torch_transformers.sample(model, batch, kind)
+    return torch.rand(batch, 3, 224, 224, device="cuda", dtype=kind).contiguous(memory_format=torch.channels_last)
 
 
 def step_of(mode, net, x):
@@ -58,8 +76,7 @@ def child(model, precision, batch, modes, seconds):
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.benchmark = True
     kind = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
-    net = torch_cuda.network(model).eval().to("cuda", kind, memory_format=torch.channels_last)
-    x = torch.rand(batch, 3, 224, 224, device="cuda", dtype=kind).contiguous(memory_format=torch.channels_last)
+    net, x = network(model, kind), sample(model, batch, kind)
     with torch.inference_mode():
         for mode in modes:
             started = now()
@@ -97,7 +114,7 @@ class Showcase:
 
     def deepgap(self, store, batch, *flags):
         a = self.arguments
-        return output_of([a.program, "run", "-m", a.model, "--backend", "native", "--device", "cuda:0", "-p", a.precision, "-b", batch, "-r", 1,
+        return output_of([a.program, "run", "-m", torch_transformers.model(a.model), "--backend", "native", "--device", "cuda:0", "-p", a.precision, "-b", batch, "-r", 1,
                           "--axis", "native.tune=off", "--axis", "inputs=ready", "--cache", self.folder / "cache", "--store", store, *flags])
 
     def native(self, number, batch):
@@ -109,7 +126,7 @@ class Showcase:
             self.warmup[batch] = max(20, round(WARM_S * float(self.rows(trial)[-1]["throughput"]) / batch))
             trial.unlink()
         seconds = self.arguments.seconds
-        self.deepgap(self.store, batch, "--warmup", self.warmup[batch], "--min-duration", f"{seconds:g}s", "--budget", f"{3 * seconds:g}s")
+        self.deepgap(self.store, batch, "--warmup", self.warmup[batch], "--min-duration", f"{seconds:g}s", "--budget", f"{3 * seconds:g}s", "--check", self.arguments.check)
         row = self.rows(self.store)[-1]
         if row["outcome"] != "ok":
             sys.exit(f"showcase.py: {row['outcome']}: {row['reason']}")
@@ -186,13 +203,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=torch_cuda.ROOT / "build/bin/deepgap")
     parser.add_argument("--output", required=False)
-    parser.add_argument("--model", default="resnet50", choices=sorted(torch_cuda.LAYERS))
+    parser.add_argument("--model", default="resnet50", choices=sorted([*torch_cuda.LAYERS, "mobilenet_v2", *TRANSFORMERS]))
     parser.add_argument("--precision", default="fp16", choices=["fp16", "bf16", "tf32", "fp32"])
     parser.add_argument("--batches", default="1,32,256")
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--budget", type=float, default=540)
+    parser.add_argument("--check", default="on", choices=["on", "off"], help="as of deepgap run")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:

@@ -58,6 +58,35 @@ def network(name):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1000))
 
 
+def mobilenet_v2():
+    """The layers of torchvision's MobileNetV2."""
+    from torch import nn
+
+    def convolution(inputs, outputs, size, stride=1, groups=1):
+        return [nn.Conv2d(inputs, outputs, size, stride, size // 2, groups=groups, bias=False), nn.BatchNorm2d(outputs)]
+
+    class Block(nn.Module):
+        def __init__(self, inputs, outputs, stride, expansion):
+            super().__init__()
+            width = inputs * expansion
+            layers = [] if expansion == 1 else [*convolution(inputs, width, 1), nn.ReLU6(inplace=True)]
+            self.layers = nn.Sequential(*layers, *convolution(width, width, 3, stride, width), nn.ReLU6(inplace=True),
+                                        *convolution(width, outputs, 1))
+            self.adds = stride == 1 and inputs == outputs
+
+        def forward(self, x):
+            return x + self.layers(x) if self.adds else self.layers(x)
+
+    stages = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+    layers, channels = [*convolution(3, 32, 3, 2), nn.ReLU6(inplace=True)], 32
+    for expansion, outputs, count, stride in stages:
+        for i in range(count):
+            layers.append(Block(channels, outputs, 1 if i else stride, expansion))
+            channels = outputs
+    layers += [*convolution(channels, 1280, 1), nn.ReLU6(inplace=True)]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1280, 1000))
+
+
 def loop(name, precision, batch, mode, layout, seconds):
     """Images/s of the loop, waiting for each batch and not: the body of the child process."""
     import torch

@@ -6,7 +6,7 @@
 
 The loop's networks are of BERT-base with 128 tokens and of ViT-B/16's layers, random weights, attention by PyTorch's
 scaled_dot_product_attention (which picks FlashAttention or cuDNN's), as one CUDA graph; `compile` is torch.compile with max-autotune, which
-brings its own graphs (no card has run that mode yet). One batch lies on the GPU on both sides (deepgap: inputs=ready). `each` waits for every batch, as a query does, and is
+brings its own graphs. One batch lies on the GPU on both sides (deepgap: inputs=ready). `each` waits for every batch, as a query does, and is
 what the ratio is of; `ahead` launches batches without waiting. A round is one process each, one after the other, the first changing with the
 round. Printed: medians of items/s, and median and quartiles of the rounds' ratios deepgap / each. The aim is 1.2. Exit code 1 when a median
 is below it. Needs Python's torch."""
@@ -73,16 +73,26 @@ def network(name):
     return Bert() if name == "bert_base" else Vit()
 
 
+def sample(name, batch, kind):
+    """Returns a batch on the GPU: token ids, or images of this type."""
+    import torch
+    if name == "bert_base":
+        return torch.randint(0, 30522, (batch, TOKENS), device="cuda")
+    return torch.rand(batch, 3, 224, 224, device="cuda", dtype=kind)
+
+
+def model(name):
+    """Returns deepgap's name for the network."""
+    return f"bert_base:sequence={TOKENS}" if name == "bert_base" else name
+
+
 def loop(name, precision, batch, mode, _, seconds):
     """Items/s of the loop, waiting for each batch and not: the body of the child process."""
     import torch
     kind = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
     net = network(name).eval().to("cuda", kind)
-    if name == "bert_base":
-        x = torch.randint(0, 30522, (batch, TOKENS), device="cuda")
-    else:
-        x = torch.rand(batch, 3, 224, 224, device="cuda", dtype=kind)
+    x = sample(name, batch, kind)
     if mode == "compile":
         net, mode = torch.compile(net, mode="max-autotune"), "eager"
     return torch_cuda.rates(net, x, mode, batch, seconds)
@@ -95,7 +105,7 @@ class Bench(torch_cuda.Bench):
         return []
 
     def model(self, name):
-        return f"bert_base:sequence={TOKENS}" if name == "bert_base" else name
+        return model(name)
 
 
 def main():

@@ -94,10 +94,10 @@ std::vector<Named> chains_of(gpu::ComputeType compute, int64_t batch) {
   const auto pair = [&](int64_t size, int64_t narrow, int64_t wide, int64_t next) {
     return gpu::Chain{.links = {{of(size, narrow, wide, 1, true)}, {of(size, wide, next, 1, false)}}, .branch = {}};
   };
-  std::vector<Named> all{{"56 3x3>256+branch>64", begin},         {"56 256+branch>64", begin_pair},
-                         {"56 3x3>256+>64", three(64)},           {"56 3x3>256+>128", three(128)},
-                         {"56 256+>64", pair(56, 64, 256, 64)},   {"28 512+>128", pair(28, 128, 512, 128)},
-                         {"28 512+>256", pair(28, 128, 512, 256)}};
+  std::vector<Named> all{
+      {"56 3x3>256+branch>64", begin},          {"56 256+branch>64", begin_pair},          {"56 3x3>256+>64", three(64)},
+      {"56 3x3>256+>128", three(128)},          {"56 256+>64", pair(56, 64, 256, 64)},     {"28 512+>128", pair(28, 128, 512, 128)},
+      {"28 512+>256", pair(28, 128, 512, 256)}, {"14 1024+>256", pair(14, 256, 1024, 256)}};
   if (compute == gpu::ComputeType::f16)
     for (Named& named : inverted_residuals(batch)) all.push_back(std::move(named));
   return all;

@@ -221,6 +221,19 @@ TEST(EmulatedChains, OfTwoAreRight) {
   }
 }
 
+// The weights come through a ring that all teams of a block read; in the last round the first team alone has a tile.
+TEST(EmulatedChains, WithARingOfWeightsAreRight) {
+  for (const ComputeType compute : {ComputeType::i8, ComputeType::f16}) {
+    const Chain pair = chain_of({{layer(compute, 20, 64, 192, 1, true)}, {layer(compute, 20, 192, 96, 1, false)}});
+    const Chain without_residual = chain_of({{layer(compute, 9, 96, 128, 1, false), false}, {layer(compute, 9, 128, 64, 1, false)}});
+    Chain branched = pair;
+    branched.branch = layer(compute, 20, 96, 192, 1, false);
+    expect_right({{pair, {.teams = 3, .chunk_groups = 1, .source_stages = 1, .added_stages = 2, .weight_stages = 3}},
+                  {without_residual, {.teams = 2, .chunk_groups = 2, .source_stages = 2, .added_stages = 0, .weight_stages = 4}},
+                  {branched, {.teams = 2, .chunk_groups = 1, .source_stages = 2, .added_stages = 1, .weight_stages = 2}}});
+  }
+}
+
 // The residual is a convolution of its own.
 TEST(EmulatedChains, WithABranchAreRight) {
   Chain chain = chain_of({{layer(ComputeType::i8, 14, 64, 64, 3, false), false},

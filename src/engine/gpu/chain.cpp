@@ -117,12 +117,26 @@ bool set_parts(ChainPlan& plan, const Chain& chain) {
                                            : round_up(static_cast<size_t>(p->in_pitch * size), group_bytes);
     part.weights_at = at;
     part.weight_bytes = k_bytes * static_cast<size_t>(part.columns);
+    part.chunk_bytes = in_chunks ? k_bytes * static_cast<size_t>(part.product_columns)
+                                 : static_cast<size_t>(plan.tile.chunk_groups * group_bytes) * static_cast<size_t>(part.columns);
     part.table = table;
     at += round_up(part.weight_bytes, 1024);
     table += 2 * part.columns;
     plan.parts.push_back(part);
   }
   plan.weight_bytes = at;
+  return true;
+}
+
+// Sets how many bytes of weights stay in shared memory, and how large a stage is of those that do not: it takes a chunk of the wide one's
+// (and of the branch's), or of the tail's. Returns false if the chain has other parts.
+bool set_weight_stages(ChainPlan& plan, const Chain& chain) {
+  plan.kept_weight_bytes = plan.weight_bytes;
+  if (plan.tile.weight_stages == 0) return true;
+  if (chain.head() != nullptr || chain.tail() == nullptr) return false;
+  const auto& parts = plan.parts;
+  plan.kept_weight_bytes = 0;
+  plan.weight_stage_bytes = std::max(parts[0].chunk_bytes + (chain.branch ? parts[2].chunk_bytes : 0), parts[1].chunk_bytes);
   return true;
 }
 
@@ -136,12 +150,13 @@ void set_shared_memory(ChainPlan& plan, const Chain& chain) {
     plan.added_stage_bytes = rows * group_bytes;
     plan.added_box_bytes = static_cast<size_t>(plan.plain ? rows : plan.region_rows * wide.out_w) * group_bytes;
   }
-  plan.teams_at = plan.weight_bytes;
+  plan.teams_at = plan.kept_weight_bytes + static_cast<size_t>(tile.weight_stages) * plan.weight_stage_bytes;
   const size_t of_team =
       static_cast<size_t>(tile.source_stages) * plan.source_stage_bytes + static_cast<size_t>(tile.added_stages) * plan.added_stage_bytes;
   plan.tables_at = plan.teams_at + static_cast<size_t>(tile.teams) * of_team;
   plan.barriers_at = plan.tables_at + sizeof(float) * static_cast<size_t>(plan.parts.back().table + 2 * plan.parts.back().columns);
-  plan.shared_bytes = 1024 + plan.barriers_at + 8 + static_cast<size_t>(tile.teams * 2 * (tile.source_stages + tile.added_stages)) * 8;
+  const int stages = tile.teams * (tile.source_stages + tile.added_stages) + tile.weight_stages;
+  plan.shared_bytes = 1024 + plan.barriers_at + 8 + static_cast<size_t>(2 * stages) * 8;
 }
 
 int team_registers(const ChainTile& tile) { return TeamTile{.teams = tile.teams, .blocks = tile.blocks}.team_registers(); }
@@ -160,15 +175,33 @@ int wanted_registers(const Chain& chain, const ChainPlan& plan) {
   return wanted;
 }
 
+size_t shared_room(const ChainTile& tile, const Chip& chip) {
+  constexpr size_t of_system = 1 << 10;
+  return std::min(chip.shared_bytes, (chip.shared_bytes + of_system) / static_cast<size_t>(tile.blocks) - of_system);
+}
+
 // Stages of what is added, as deep as shared memory allows; false: it does not.
 bool give_stages(const Chain& chain, ChainTile& tile, const Chip& chip) {
-  constexpr size_t of_system = 1 << 10;
-  const size_t room = std::min(chip.shared_bytes, (chip.shared_bytes + of_system) / static_cast<size_t>(tile.blocks) - of_system);
+  const size_t room = shared_room(tile, chip);
   const bool adds = chain.wide().problem.epilogue.has_residual();
   for (const int added : {12, 10, 8, 7, 6, 5, 4, 3, 2}) {
     tile.added_stages = !adds ? 0 : chain.branch ? std::min(added, 2) : added;
     const auto plan = plan_of(chain, tile);
     if (plan && plan->shared_bytes <= room) return true;
+  }
+  return false;
+}
+
+// Likewise, of a chain whose weights come through a ring: `least` stages of weights, or more where there is room.
+bool give_weight_stages(const Chain& chain, ChainTile& tile, int least, const Chip& chip) {
+  const bool adds = chain.wide().problem.epilogue.has_residual();
+  const size_t room = shared_room(tile, chip);
+  for (const int added : {6, 4, 3, 2}) {
+    tile.added_stages = !adds ? 0 : chain.branch ? std::min(added, 2) : added;
+    for (tile.weight_stages = 8; tile.weight_stages >= least; --tile.weight_stages) {
+      const auto plan = plan_of(chain, tile);
+      if (plan && plan->shared_bytes <= room) return true;
+    }
   }
   return false;
 }
@@ -309,7 +342,7 @@ std::optional<ChainPlan> plan_of(const Chain& chain, const ChainTile& tile) {
     plan.branch = source_of(*chain.branch);
     set_box(plan.branch, plan, *chain.branch, plan.region_rows, 0);
   }
-  if (!set_parts(plan, chain)) return std::nullopt;
+  if (!set_parts(plan, chain) || !set_weight_stages(plan, chain)) return std::nullopt;
   set_shared_memory(plan, chain);
   return plan;
 }
@@ -319,6 +352,7 @@ ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& c
   ChainVariant variant;
   variant.name =
       fmt::format("chain t{} b{} c{} s{} a{}", tile.teams, tile.blocks, tile.chunk_groups, tile.source_stages, tile.added_stages);
+  if (tile.weight_stages > 0) variant.name += fmt::format(" w{}", tile.weight_stages);
   variant.tile = tile;
   variant.pack = pack;
   variant.packed_bytes = plan.weight_bytes;
@@ -338,6 +372,24 @@ ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& c
   return variant;
 }
 
+namespace {
+
+// Adds those whose weights come through a ring, if they would fill most of shared memory. A warp of the fourth warpgroup brings them.
+void add_with_weight_stages(const Chain& chain, const Chip& chip, std::vector<ChainVariant>& variants) {
+  if (chain.head() != nullptr || chain.tail() == nullptr) return;
+  if (const auto kept = plan_of(chain, ChainTile{}); kept && kept->weight_bytes * 2 <= chip.shared_bytes) return;
+  for (const auto& [teams, groups] : {std::array{3, 2}, {2, 2}, {3, 1}, {2, 1}})
+    for (const int sources : {2, 1}) {
+      ChainTile tile{.teams = teams, .chunk_groups = groups, .source_stages = sources, .weight_stages = 2};
+      const auto plan = plan_of(chain, tile);
+      if (!plan || wanted_registers(chain, *plan) > team_registers(tile)) continue;
+      if (give_weight_stages(chain, tile, 4, chip) || give_weight_stages(chain, tile, 3, chip))
+        variants.push_back(variant_of(chain, tile, chip));
+    }
+}
+
+}  // namespace
+
 std::vector<ChainVariant> chain_variants(const Chain& chain, const Chip& chip) {
   if (is_inverted_residual(chain)) return inverted_residual_variants(chain, chip);
   std::vector<ChainVariant> variants;
@@ -350,6 +402,7 @@ std::vector<ChainVariant> chain_variants(const Chain& chain, const Chip& chip) {
       if (plan && wanted_registers(chain, *plan) <= team_registers(tile) && give_stages(chain, tile, chip))
         variants.push_back(variant_of(chain, tile, chip));
     }
+  add_with_weight_stages(chain, chip, variants);
   return variants;
 }
 

@@ -45,6 +45,7 @@ struct ChainTile {
   int teams = 2, blocks = 1;
   int chunk_groups = 1;  // groups of the wide one's columns that are computed at a time
   int source_stages = 2, added_stages = 4;
+  int weight_stages = 0;  // of the ring that brings weights chunk by chunk; 0: a block keeps all its weights in shared memory
 };
 
 // The work of one block of an inverted residual: h x w pixels, of which a thread convolves patches; `chunk` wide channels at a time.
@@ -82,11 +83,12 @@ struct ChainPlan {
   } source, branch;
   struct Part {  // one for each of problems()
     int columns = 0, product_columns = 0;
-    size_t weights_at = 0, weight_bytes = 0;
-    int table = 0;  // in floats
+    size_t weights_at = 0, weight_bytes = 0, chunk_bytes = 0;  // chunk_bytes: of what a chunk of the wide one's columns takes
+    int table = 0;                                             // in floats
   };
   std::vector<Part> parts;
-  size_t weight_bytes = 0, source_stage_bytes = 0, added_box_bytes = 0, added_stage_bytes = 0;
+  size_t weight_bytes = 0, kept_weight_bytes = 0, weight_stage_bytes = 0;  // kept: in shared memory all the time
+  size_t source_stage_bytes = 0, added_box_bytes = 0, added_stage_bytes = 0;
   size_t teams_at = 0, tables_at = 0, barriers_at = 0, shared_bytes = 0;
 };
 // Returns nullopt if the kernel does not do the chain.

@@ -3,6 +3,7 @@
 #include "engine/gpu/find_chains.h"
 #include "engine/gpu/test_kernels.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace deepgap::gpu {
@@ -29,12 +30,21 @@ Chain first_stage(ComputeType compute, int64_t next) {
           .branch = {}};
 }
 
+Chain pair(ComputeType compute, int64_t size, int64_t narrow, int64_t wide, int64_t next) {
+  return {.links = {{layer(compute, size, narrow, wide, 1, true)}, {layer(compute, size, wide, next, 1, false)}}, .branch = {}};
+}
+
 std::vector<Chain> chains_of_resnet50() {
   Chain begin = first_stage(ComputeType::i8, 64);
   begin.branch = layer(ComputeType::i8, 56, 64, 256, 1, false);
-  const Chain second{.links = {{layer(ComputeType::i8, 28, 128, 512, 1, true)}, {layer(ComputeType::i8, 28, 512, 128, 1, false)}},
-                     .branch = {}};
-  return {begin, first_stage(ComputeType::i8, 64), first_stage(ComputeType::i8, 128), second, first_stage(ComputeType::f16, 64)};
+  return {begin,
+          first_stage(ComputeType::i8, 64),
+          first_stage(ComputeType::i8, 128),
+          pair(ComputeType::i8, 28, 128, 512, 128),
+          first_stage(ComputeType::f16, 64),
+          pair(ComputeType::f16, 28, 128, 512, 256),
+          pair(ComputeType::f16, 14, 256, 1024, 256),
+          pair(ComputeType::i8, 14, 256, 1024, 256)};
 }
 
 TEST(Chain, OfResnet50CompilesWithoutSpills) {
@@ -57,10 +67,20 @@ TEST(Chain, IsForHopperAlone) {
   EXPECT_TRUE(chain_variants(chain, {89, 58, 99 << 10}).empty());
 }
 
-// Weights that do not fit shared memory, a residual where none can be, an image wider than a tile.
+// Weights that do not fit shared memory come through a ring.
+TEST(Chain, BringsLargeWeightsChunkByChunk) {
+  const auto with_ring = [](const Chain& chain) {
+    const auto variants = chain_variants(chain, h100);
+    return std::count_if(variants.begin(), variants.end(), [](const ChainVariant& variant) { return variant.tile.weight_stages > 0; });
+  };
+  EXPECT_GT(with_ring(pair(ComputeType::i8, 14, 256, 1024, 256)), 0);
+  EXPECT_GT(with_ring(pair(ComputeType::f16, 28, 128, 512, 128)), 0);
+  EXPECT_EQ(with_ring(pair(ComputeType::i8, 56, 64, 256, 64)), 0) << "all fit beside the stages";
+}
+
+// Sums that do not fit registers, a residual where none can be, an image wider than a tile.
 TEST(Chain, IsNotOfWhatDoesNotFit) {
-  const Chain large{.links = {{layer(ComputeType::i8, 14, 256, 1024, 1, true)}, {layer(ComputeType::i8, 14, 1024, 256, 1, false)}},
-                    .branch = {}};
+  const Chain large = pair(ComputeType::i8, 7, 512, 2048, 512);
   EXPECT_TRUE(chain_variants(large, h100).empty());
   const Chain twice{.links = {{layer(ComputeType::i8, 14, 64, 64, 1, true)}, {layer(ComputeType::i8, 14, 64, 64, 1, true)}}, .branch = {}};
   EXPECT_TRUE(chain_variants(twice, h100).empty());

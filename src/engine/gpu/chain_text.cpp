@@ -80,10 +80,11 @@ std::string constants_text(const Chain& chain, const ChainPlan& plan, const std:
   std::string text = fmt::format("namespace first = {};\n", chain.head() != nullptr ? "head" : "wide");
   for (const Named& each : parts)
     text += each.part == nullptr
-                ? fmt::format("static const int {0}_columns = 0;\n", each.name)
+                ? fmt::format("static const int {0}_columns = 0, {0}_chunk_bytes = 0;\n", each.name)
                 : fmt::format(
-                      "static const int {0}_columns = {1}, {0}_weights_at = {2}, {0}_table = {3};\nstatic const bool {0}_stored = {4};\n",
-                      each.name, each.part->columns, each.part->weights_at, each.part->table, each.stored);
+                      "static const int {0}_columns = {1}, {0}_weights_at = {2}, {0}_table = {3}, {0}_chunk_bytes = {4};\n"
+                      "static const bool {0}_stored = {5};\n",
+                      each.name, each.part->columns, each.part->weights_at, each.part->table, each.part->chunk_bytes, each.stored);
   text += source_text("source", plan.source, size) + source_text("branch", plan.branch, size);
   text += fmt::format(
       "static const bool plain = {};\nstatic const int taps = {}, padded_w = {}, region_rows = {}, row_regions = {}, tiles = {};\n",
@@ -93,12 +94,12 @@ std::string constants_text(const Chain& chain, const ChainPlan& plan, const std:
       "team_registers = {}, group_columns = {};\n",
       plan.tile.teams, plan.tile.blocks, plan.tile.chunk_groups, plan.tile.source_stages, plan.tile.added_stages, team.producer_registers(),
       team.team_registers(), 64 / size);
-  return text +
-         fmt::format(
-             "static const int weight_bytes = {}, source_stage_bytes = {}, added_box_bytes = {}, added_stage_bytes = {}, teams_at = {}, "
-             "tables_at = {}, barriers_at = {};\n",
-             plan.weight_bytes, plan.source_stage_bytes, plan.added_box_bytes, plan.added_stage_bytes, plan.teams_at, plan.tables_at,
-             plan.barriers_at);
+  return text + fmt::format(
+                    "static const int kept_weight_bytes = {}, weight_stages = {}, weight_stage_bytes = {}, source_stage_bytes = {}, "
+                    "added_box_bytes = {}, added_stage_bytes = {}, teams_at = {}, "
+                    "tables_at = {}, barriers_at = {};\n",
+                    plan.kept_weight_bytes, plan.tile.weight_stages, plan.weight_stage_bytes, plan.source_stage_bytes, plan.added_box_bytes,
+                    plan.added_stage_bytes, plan.teams_at, plan.tables_at, plan.barriers_at);
 }
 
 // Fills, with one warpgroup, each part's scales and biases, which lie one after the other.

@@ -87,6 +87,11 @@ const std::string* TunedFile::find_nearest(const std::string& before, int64_t nu
   return nearest;
 }
 
+const std::string* TunedFile::find_beginning(const std::string& beginning) const {
+  const auto found = known_.lower_bound(beginning);
+  return found == known_.end() || !found->first.starts_with(beginning) ? nullptr : &found->second.variant;
+}
+
 void TunedFile::add(const std::string& key, const std::string& variant, long long nanoseconds) {
   known_[key] = added_[key] = {variant, nanoseconds};
 }

@@ -28,6 +28,8 @@ class TunedFile {
   // Among keys that are `before`, a number and `behind`, finds the entry whose number is nearest to this one, not equal to it and at a
   // ratio of at most three; the lower of two that are as near. Returns nullptr if there is none.
   const std::string* find_nearest(const std::string& before, int64_t number, const std::string& behind) const;
+  // Finds the first entry whose key begins so.
+  const std::string* find_beginning(const std::string& beginning) const;
   void add(const std::string& key, const std::string& variant, long long nanoseconds);
   bool empty() const { return known_.empty(); }
   void save();  // saves what was added; if that fails it is measured again next time

@@ -155,13 +155,17 @@ std::vector<ConvolutionVariant> Tuner::known_winners(const Convolution& problem,
   return winners;
 }
 
-// The fastest elsewhere is a better guess than the rule's, the likelier the more alike: in the other 16 bits, then at the nearest batch.
+// The fastest elsewhere is a better guess than the rule's, the likelier the more alike: in the other 16 bits, then at the nearest batch,
+// then with another epilogue.
 void Tuner::put_guesses_first(std::vector<ConvolutionVariant>& variants, const Convolution& problem) const {
   const Convolution other = in_other_16_bits(problem);
   const auto at_nearest_batch = [&](const Convolution& like) {
     return known_.find_nearest(like.key_before_batch(), like.batch, like.key_behind_batch());
   };
-  for (const std::string* guess : {at_nearest_batch(other), at_nearest_batch(problem), known_.find(other.key())})
+  Convolution bare = problem;  // its key is the beginning of those with any epilogue
+  bare.epilogue.steps.clear();
+  const std::string* at_other_epilogue = known_.find_beginning(bare.key());
+  for (const std::string* guess : {at_other_epilogue, at_nearest_batch(other), at_nearest_batch(problem), known_.find(other.key())})
     put_first(variants, guess);
 }
 

@@ -162,6 +162,26 @@ TEST_F(TunerTest, WithoutAWinnerOfItsOwnABatchTakesThatOfTheNearest) {
   EXPECT_GT(launches(), before) << "a guess is measured";
 }
 
+TEST_F(TunerTest, WithoutAWinnerOfItsOwnThatOfAnotherEpilogueIsTaken) {
+  const auto variants = convolution_variants(problem_, chip_);
+  ASSERT_GE(variants.size(), 3u);
+  const std::string far = variants[variants.size() - 2].name, near = variants.back().name;
+  Kernels kernels(chip_, cache().path());
+  TunedFile file("");
+  Convolution other = problem_;
+  other.epilogue.steps.push_back(EpilogueStep::clamped(0, 6));
+  file.add(other.key(), far, 1);
+  Convolution strided = other;
+  strided.stride_h = strided.stride_w = 2;
+  file.add(strided.key(), variants[0].name, 1);
+  const auto by = [&](Tuning tuning) { return Tuner(kernels, chip_, tuning, file, 2).choose({problem_}).at(0).name; };
+  EXPECT_EQ(by(Tuning::off), far);
+  Convolution more = problem_;
+  more.batch *= 2;
+  file.add(more.key(), near, 1);
+  EXPECT_EQ(by(Tuning::off), near) << "a batch that is near is a better guess";
+}
+
 TEST_F(TunerTest, OffAsksNoLibrary) {
   ASSERT_THAT(chosen(Tuning::quick, true), of_library);
   const int opened = fake_.opened, before = launches();

@@ -3,6 +3,9 @@
 #include "engine/passes/edit.h"
 #include "model/graph_tools.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace deepgap {
 namespace {
 
@@ -38,6 +41,17 @@ bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, V
   if (other == value || !mine || mine->size() < 2 || value_of(graph, other).type != DataType::f32) return false;
   if (node.op == "Add" && theirs && *theirs == *mine && constant_of(graph, other) == nullptr) return true;
   return is_channel_constant(graph, main, other, value);
+}
+
+std::vector<size_t> order_of_taking(const Graph& graph, const FusionRules& rules) {
+  std::vector<size_t> order(graph.nodes.size());
+  std::iota(order.rbegin(), order.rend(), size_t{0});
+  const auto is_early = [&](size_t i) {
+    const auto strides = attribute_ints(graph.nodes[i], "strides", {});
+    return std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 1; });
+  };
+  if (rules.sums_without_strides) std::stable_partition(order.begin(), order.end(), is_early);
+  return order;
 }
 
 std::vector<Node> nodes_at(const Graph& graph, const std::vector<size_t>& indices) {

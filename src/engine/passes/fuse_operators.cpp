@@ -1,5 +1,4 @@
-// Dense operators from the last to the first, so that of two branches that meet in an addition the later one takes it and its input dies
-// early. Then elementwise ones from the first, which takes constants and activations along.
+// Dense operators first (order_of_taking). Then elementwise ones from the first, which takes constants and activations along.
 #include "engine/passes/chains.h"
 #include "engine/passes/edit.h"
 #include "engine/passes/passes.h"
@@ -66,7 +65,7 @@ void fuse_operators(Graph& graph, const FusionRules& rules) {
     chains.push_back(chain);
   };
   const auto is_main = [&](size_t i, const auto& names) { return graph.nodes[i].domain.empty() && names.contains(graph.nodes[i].op); };
-  for (size_t i = graph.nodes.size(); i-- > 0;)
+  for (const size_t i : order_of_taking(graph, rules))
     if (is_main(i, rules.dense)) start_at(i);
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     if (is_main(i, rules.elementwise)) start_at(i);

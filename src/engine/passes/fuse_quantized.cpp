@@ -199,7 +199,7 @@ void fuse_quantized(Graph& graph, const FusionRules& rules) {
   const Finder find(graph, readers, taken, rules);
   std::vector<QuantizedChain> chains;
   const auto collect = [&](bool dense) {  // a convolution gets the addition before the addition itself
-    for (size_t i = graph.nodes.size(); i-- > 0;) {
+    for (const size_t i : order_of_taking(graph, rules)) {
       if (taken[i] || is_dense_main(graph.nodes[i]) != dense) continue;
       const auto chain = find.from(i);
       if (!chain) continue;

@@ -244,6 +244,29 @@ TEST(FuseOperators, ResidualBlockBecomesThreeNodes) {
   expect_same(before, after, {2, 4, 6, 6}, 3, 290);
 }
 
+// As in the first block of ResNet's later stages: the way around the block steps over pixels, and comes later in the graph.
+TEST(FuseOperators, TheConvolutionWithoutStridesTakesTheSumWhereThatIsAsked) {
+  GraphBuilder b;
+  const ValueId x = b.input({2, 4, 6, 6});
+  const auto step = [&](ValueId of, int64_t stride) {
+    return b.node("Conv", {of, b.weights({4, 4, 1, 1})}, {{"strides", std::vector<int64_t>{stride, stride}}});
+  };
+  const ValueId main = step(step(x, 2), 1);
+  const Graph before = b.finish({b.node("Relu", {b.node("Add", {main, step(x, 2)})})});
+  for (const bool asked : {false, true}) {
+    FusionRules rules;
+    rules.sums_without_strides = asked;
+    Graph after = before;
+    fuse_operators(after, rules);
+    validate(after);
+    ASSERT_EQ(after.nodes.size(), 3U);
+    const Operation last = operation_of(after, after.nodes.back());
+    EXPECT_EQ(last.posts.size(), 2U);
+    EXPECT_EQ(attribute_ints(last.main, "strides", {}), (std::vector<int64_t>{asked ? 1 : 2, asked ? 1 : 2}));
+    expect_same(before, after, {2, 4, 6, 6}, 5, 290);
+  }
+}
+
 TEST(FuseOperators, StopsAtOutputsAndSharedValues) {
   GraphBuilder b;
   const ValueId conv = b.conv(b.input({1, 2, 4, 4}), 2, 2, 3);

@@ -3,7 +3,8 @@
 // rows are two steps of k, in an order of channels that the packed weights follow. With HAS_BRANCH the residual is itself a 1x1
 // convolution of another tensor, computed here.
 //
-// A block's weights stay in shared memory. Each warpgroup that multiplies ("team") has tiles of its own, and a thread that orders copies
+// A block's weights stay in shared memory; or, of a chain without a head, they come through a ring that all its teams read, for each chunk
+// of the wide one's columns a stage of what makes them and one of what the tail multiplies with them. Each warpgroup that multiplies ("team") has tiles of its own, and a thread that orders copies
 // for it alone into two rings: of the source, and of the residual (or the branch's source).
 //
 // Text before this: the preludes, a namespace for each part (head, wide, tail, branch) with its epilogue, and the constants that
@@ -16,6 +17,7 @@ static const int chunk_columns = chunk_groups * group_columns;
 static const int source_at = teams_at, added_at = source_at + source_stages * source_stage_bytes;
 static const int team_bytes = source_stages * source_stage_bytes + added_stages * added_stage_bytes;
 static const int ring_barriers = 2 * (source_stages + added_stages);
+static const bool ring_of_weights = weight_stages > 0;
 
 // A ring of stages: of each a barrier that copies fill and one that the team's four warps free.
 struct Ring {
@@ -33,6 +35,10 @@ __device__ __forceinline__ Ring source_ring(unsigned base, int team) {
 }
 __device__ __forceinline__ Ring added_ring(unsigned base, int team) {
   const Ring ring = {barriers_of(base, team) + 16 * source_stages, base + added_at + team * team_bytes, 0, 0};
+  return ring;
+}
+__device__ __forceinline__ Ring weight_ring(unsigned base) {
+  const Ring ring = {barriers_of(base, teams), base + kept_weight_bytes, 0, 0};
   return ring;
 }
 __device__ __forceinline__ int first_tile(int team) { return blockIdx.x * teams + team; }
@@ -84,11 +90,11 @@ struct Producer {
 };
 
 __device__ __forceinline__ void produce(unsigned base, int team, const Map& source, const Map& added, const unsigned char* weights) {
-  if (team == 0) {
-    expect_bytes(base + barriers_at, weight_bytes);
+  if (team == 0 && !ring_of_weights) {
+    expect_bytes(base + barriers_at, kept_weight_bytes);
     const int piece = 16384;
-    for (int at = 0; at < weight_bytes; at += piece)
-      copy_bytes(base + at, weights + at, weight_bytes - at < piece ? weight_bytes - at : piece, base + barriers_at);
+    for (int at = 0; at < kept_weight_bytes; at += piece)
+      copy_bytes(base + at, weights + at, kept_weight_bytes - at < piece ? kept_weight_bytes - at : piece, base + barriers_at);
   }
   wait_for_previous();
   Producer producer(base, team, source, added);
@@ -99,6 +105,29 @@ __device__ __forceinline__ void produce(unsigned base, int team, const Map& sour
     if (tile + tiles_apart() < tiles) producer.bring_source(tile + tiles_apart());
   }
 }
+
+#if HAS_TAIL && !HAS_HEAD
+// Orders the weights of each chunk for every tile of the first team, which has the most. Weights are constants: it need not wait.
+__device__ __forceinline__ void produce_weights(unsigned base, const unsigned char* weights) {
+  Ring ring = weight_ring(base);
+  for (int tile = first_tile(0); tile < tiles; tile += tiles_apart())
+    for (int chunk = 0; chunk < chunks; chunk++) {
+      unsigned to = ring.stages_at + ring.stage * weight_stage_bytes;
+      wait_for(ring.empty(), ring.parity ^ 1);
+      expect_bytes(ring.full(), wide_chunk_bytes + branch_chunk_bytes);
+      copy_bytes(to, weights + wide_weights_at + chunk * wide_chunk_bytes, wide_chunk_bytes, ring.full());
+#if HAS_BRANCH
+      copy_bytes(to + wide_chunk_bytes, weights + branch_weights_at + chunk * branch_chunk_bytes, branch_chunk_bytes, ring.full());
+#endif
+      ring.step(weight_stages);
+      to = ring.stages_at + ring.stage * weight_stage_bytes;
+      wait_for(ring.empty(), ring.parity ^ 1);
+      expect_bytes(ring.full(), tail_chunk_bytes);
+      copy_bytes(to, weights + tail_weights_at + chunk * tail_chunk_bytes, tail_chunk_bytes, ring.full());
+      ring.step(weight_stages);
+    }
+}
+#endif
 
 // A thread's two rows of a tile, eight apart: which pixels they are (-1: none), and where they lie among the tile's pixels without padding.
 struct Place {
@@ -193,13 +222,20 @@ __device__ __forceinline__ void run_head(unsigned base, Ring& source, const floa
 __device__ __forceinline__ void consume(unsigned base, const unsigned char* shared, int team, unsigned char* head_target,
                                         unsigned char* wide_target, unsigned char* tail_target) {
   const float* const tables = (const float*)(shared + tables_at);
-  Ring source = source_ring(base, team), added = added_ring(base, team);
-  wait_for(base + barriers_at, 0);
+  Ring source = source_ring(base, team), added = added_ring(base, team), weights = weight_ring(base);
+  if (!ring_of_weights) wait_for(base + barriers_at, 0);
   wait_for_previous();
 #if HAS_TAIL
   tail::Sum tail_sums[tail_columns / 2];
 #endif
-  for (int tile = first_tile(team); tile < tiles; tile += tiles_apart()) {
+  for (int tile = first_tile(team); ring_of_weights ? tile - team < tiles : tile < tiles; tile += tiles_apart()) {
+    if (ring_of_weights && tile >= tiles) {  // other teams of the block still have one each
+      for (int i = 0; i < 2 * chunks; i++, weights.step(weight_stages)) {
+        wait_for(weights.full(), weights.parity);
+        release(weights.empty());
+      }
+      break;
+    }
     const Place place(tile);
 #if HAS_HEAD
     unsigned made[head_groups][2][4];
@@ -218,32 +254,37 @@ __device__ __forceinline__ void consume(unsigned base, const unsigned char* shar
     const unsigned branch_pixels = added.stages_at + added.stage * added_stage_bytes;
 #endif
     Factor ended[chunk_groups][2];
+    unsigned tail_empty = 0;  // barrier of the stage that the tail's last products read
 #pragma unroll 1
     for (int chunk = 0; chunk < chunks; chunk++) {
       wide::Sum sums[chunk_columns / 2];
+      if (ring_of_weights) wait_for(weights.full(), weights.parity);
+      const unsigned stage_of_weights = weights.stages_at + weights.stage * weight_stage_bytes;
+      const unsigned wide_at = ring_of_weights ? stage_of_weights : base + wide_weights_at + chunk * wide_chunk_bytes;
       begin_products();
 #if HAS_HEAD
 #pragma unroll
       for (int k = 0; k < 2 * head_groups; k++)
         wide::product_of_registers(sums, factors[k / 2][k % 2].words,
-                                   rows_at<32>(base + wide_weights_at + (chunk * (2 * head_groups) + k) * (chunk_columns * 32)), k != 0);
+                                   rows_at<32>(wide_at + k * (chunk_columns * 32)), k != 0);
 #else
 #pragma unroll
       for (int step = 0; step < source_steps; step++)
 #pragma unroll
         for (int i = 0; i < source_step_bytes / 32; i++)
           wide::product(sums, rows_at<source_step_bytes>(pixels + step * source_piece_bytes + 32 * i),
-                        rows_at<source_step_bytes>(base + wide_weights_at + (chunk * source_steps + step) * (chunk_columns * source_step_bytes) + 32 * i),
+                        rows_at<source_step_bytes>(wide_at + step * (chunk_columns * source_step_bytes) + 32 * i),
                         (step | i) != 0);
 #endif
 #if HAS_BRANCH
       branch::Sum branch_sums[chunk_columns / 2];
+      const unsigned branch_at = ring_of_weights ? wide_at + wide_chunk_bytes : base + branch_weights_at + chunk * branch_chunk_bytes;
 #pragma unroll
       for (int step = 0; step < branch_steps; step++)
 #pragma unroll
         for (int i = 0; i < branch_step_bytes / 32; i++)
           branch::product(branch_sums, rows_at<branch_step_bytes>(branch_pixels + step * branch_piece_bytes + 32 * i),
-                          rows_at<branch_step_bytes>(base + branch_weights_at + (chunk * branch_steps + step) * (chunk_columns * branch_step_bytes) + 32 * i),
+                          rows_at<branch_step_bytes>(branch_at + step * (chunk_columns * branch_step_bytes) + 32 * i),
                           (step | i) != 0);
 #endif
       commit_products();
@@ -270,6 +311,12 @@ __device__ __forceinline__ void consume(unsigned base, const unsigned char* shar
       if (chunk > 0)
 #pragma unroll
         for (int i = 0; i < 2 * chunk_groups; i++) ended[i / 2][i % 2].hold();
+      if (ring_of_weights) {
+        release(weights.empty());
+        if (chunk > 0) release(tail_empty);
+        weights.step(weight_stages);
+      }
+      const unsigned tail_at = ring_of_weights ? weights.stages_at + weights.stage * weight_stage_bytes : base + tail_weights_at + chunk * tail_chunk_bytes;
 #endif
 #pragma unroll
       for (int group = 0; group < chunk_groups; group++) {
@@ -291,13 +338,18 @@ __device__ __forceinline__ void consume(unsigned base, const unsigned char* shar
 #if HAS_TAIL
 #pragma unroll
         for (int step = 0; step < 2; step++) ended[group][step].take(words, step);
+        if (ring_of_weights && group == 0) wait_for(weights.full(), weights.parity);
         begin_products();
 #pragma unroll
         for (int step = 0; step < 2; step++)
-          tail::product_of_registers(tail_sums, ended[group][step].words, rows_at<32>(base + tail_weights_at + (2 * of_all + step) * (tail_columns * 32)),
+          tail::product_of_registers(tail_sums, ended[group][step].words, rows_at<32>(tail_at + (2 * group + step) * (tail_columns * 32)),
                                      (of_all | step) != 0);
         commit_products();
 #endif
+      }
+      if (ring_of_weights) {
+        tail_empty = weights.empty();
+        weights.step(weight_stages);
       }
     }
 #if !HAS_HEAD
@@ -314,6 +366,7 @@ __device__ __forceinline__ void consume(unsigned base, const unsigned char* shar
     for (int i = 0; i < tail_columns / 2; i++) keep(tail_sums[i]);
 #pragma unroll
     for (int i = 0; i < 2 * chunk_groups; i++) ended[i / 2][i % 2].hold();
+    if (ring_of_weights) release(tail_empty);
 #pragma unroll
     for (int group = 0; group < tail_groups; group++) {
       unsigned words[2][4];
@@ -338,13 +391,21 @@ chain(const __grid_constant__ Map source, const __grid_constant__ Map added, con
       make_barrier(base + barriers_at + 8 + 16 * i, 1);
       make_barrier(base + barriers_at + 16 + 16 * i, 4);
     }
+    for (int i = 0; i < weight_stages; i++) {
+      make_barrier(barriers_of(base, teams) + 16 * i, 1);
+      make_barrier(barriers_of(base, teams) + 16 * i + 8, 4 * teams);
+    }
     barriers_made();
   }
   if (team == 0) fill_tables((float*)(shared + tables_at), scale_bias);
   __syncthreads();
   if (team == teams) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
-    if (threadIdx.x % 32 == 0 && threadIdx.x / 32 - teams * 4 < teams) produce(base, threadIdx.x / 32 - teams * 4, source, added, weights);
+    const int warp = threadIdx.x / 32 - teams * 4;
+    if (threadIdx.x % 32 == 0 && warp < teams) produce(base, warp, source, added, weights);
+#if HAS_TAIL && !HAS_HEAD
+    if (ring_of_weights && threadIdx.x % 32 == 0 && warp == teams) produce_weights(base, weights);
+#endif
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(team_registers));
     consume(base, shared, team, head_target, wide_target, tail_target);

@@ -2,6 +2,7 @@
 
 #include "base/json_words.h"
 #include "record/identity.h"
+#include "record/record_json.h"
 
 #include <deepgap/error.h>
 

@@ -40,6 +40,7 @@ constexpr std::array kinds{
          "is a 7z archive: unpack it and give the ONNX file inside"},
     Kind{0, "Rar!\x1a\x07"sv, "is a RAR archive: unpack it and give the ONNX file inside"},
     Kind{257, "ustar"sv, "is a tar archive: unpack it with 'tar -xf' and give the ONNX file inside"},
+    Kind{0, "%PDF-"sv, "is a PDF document, not a network"},
     Kind{0, "\x89PNG\r\n"sv, "is an image, not a network: give its folder as a dataset"},
     Kind{0, "\xff\xd8\xff"sv, "is an image, not a network: give its folder as a dataset"},
     Kind{0,
@@ -104,6 +105,24 @@ std::string other_file_kind(std::span<const std::byte> bytes) {
   if (begins_with(text, "<!doctype html") || begins_with(text, "<html"))
     return "is an HTML page, as a server answers instead of the file: download it again from its direct link";
   if (begins_with(text, "<?xml")) return std::string("is an XML file: ") + by_exporter;
+  return "";
+}
+
+// A binary ONNX file has control characters from its first byte on.
+std::string not_onnx_kind(std::span<const std::byte> bytes) {
+  constexpr size_t looked_at = 512;
+  if (std::string kind = other_file_kind(bytes); !kind.empty()) return kind;
+  const std::string_view text = text_of(bytes.first(std::min(bytes.size(), looked_at)));
+  const auto is_text = [](char c) { return static_cast<unsigned char>(c) >= ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (is_utf16 || std::all_of(text.begin(), text.end(), is_text)) {
+    if (first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
+      return "is a JSON document, as a server answers instead of the file: download it again from its direct link";
+    return "is a text file: a network is a binary ONNX file (onnx.parser and onnx.save write one from ONNX's text format)";
+  }
+  if (text.starts_with('\n'))
+    return "is a protobuf of another kind, such as a frozen TensorFlow graph: 'python -m tf2onnx.convert' writes it as ONNX";
   return "";
 }
 

@@ -11,6 +11,9 @@ namespace deepgap {
 // pull' in its repository". "" where the bytes are none of the kinds known here.
 std::string other_file_kind(std::span<const std::byte> bytes);
 
+// The same of bytes that should be a binary ONNX file: any text and protobufs of another kind are none either.
+std::string not_onnx_kind(std::span<const std::byte> bytes);
+
 // Returns whether it begins as safetensors files do, which are one of the kinds above.
 bool is_safetensors_file(std::span<const std::byte> bytes);
 

@@ -48,5 +48,18 @@ TEST(FileKind, OnnxAndUnknownBytesAreNone) {
   EXPECT_EQ(kind_of("{\"error\": \"not found\"}"), "");
 }
 
+TEST(FileKind, WhatIsGivenAsANetworkAndIsNone) {
+  const auto kind = [](const std::string& text) { return not_onnx_kind(std::as_bytes(std::span(text))); };
+  EXPECT_THAT(kind("{\"error\": \"not found\"}"), HasSubstr("JSON document"));
+  EXPECT_THAT(kind("\n [1, 2]"), HasSubstr("JSON document"));
+  EXPECT_THAT(kind("#!/usr/bin/env python\nimport torch\n"), HasSubstr("text file"));
+  EXPECT_THAT(kind("name: \"AlexNet\"\nlayer {\n"), HasSubstr("text file"));
+  EXPECT_THAT(kind(std::string("\xff\xfeh\0i\0", 6)), HasSubstr("text file"));
+  EXPECT_THAT(kind("%PDF-1.4\n"), HasSubstr("PDF"));
+  EXPECT_THAT(kind("\n\x0e\n\x05input\x12\x0bPlaceholder"), HasSubstr("frozen TensorFlow graph"));
+  EXPECT_THAT(kind(""), HasSubstr("is empty"));
+  EXPECT_EQ(kind(std::string("\x08\x08\x12\x04test:\x10", 10)), "");
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -13,14 +13,17 @@ bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 
 
 // Finds, in UTF-8, what a terminal obeys beyond ASCII's control characters: the second block of them (U+009B begins a command as ESC [
 // does), line and paragraph ends (U+2028, U+2029), and what turns the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E,
-// U+2066 to U+2069). Returns its bytes, or 0.
+// U+2066 to U+2069), and what is not seen at all, so that two names look alike (U+200B, U+2060 to U+2064, U+FEFF, U+E0000 to U+E007F).
+// Returns its bytes, or 0.
 size_t control_beyond_ascii(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return 2;
   if (byte(0) == 0xd8 && byte(1) == 0x9c) return 2;
+  if (byte(0) == 0xef && byte(1) == 0xbb && byte(2) == 0xbf) return 3;
+  if (byte(0) == 0xf3 && byte(1) == 0xa0 && (byte(2) == 0x80 || byte(2) == 0x81) && byte(3) >= 0x80) return 4;
   if (byte(0) != 0xe2) return 0;
-  const bool in_first = byte(1) == 0x80 && ((byte(2) >= 0xa8 && byte(2) <= 0xae) || byte(2) == 0x8e || byte(2) == 0x8f),
-             in_second = byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;
+  const bool in_first = byte(1) == 0x80 && ((byte(2) >= 0xa8 && byte(2) <= 0xae) || byte(2) == 0x8b || byte(2) == 0x8e || byte(2) == 0x8f),
+             in_second = byte(1) == 0x81 && ((byte(2) >= 0xa6 && byte(2) <= 0xa9) || (byte(2) >= 0xa0 && byte(2) <= 0xa4));
   return in_first || in_second ? 3 : 0;
 }
 

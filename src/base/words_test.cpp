@@ -36,6 +36,12 @@ TEST(Words, WhatATerminalObeysIsNotPrinted) {
             "a   b");
   EXPECT_EQ(printable("caf\xe9 \xc3\xbc \xe2\x82\xac \xe2\x80\x9c"), "caf\xe9 \xc3\xbc \xe2\x82\xac \xe2\x80\x9c")
       << "what is no UTF-8 stays";
+  EXPECT_EQ(printable("a\xe2\x80\x8b\xe2\x81\xa0\xe2\x81\xa4\xef\xbb\xbf\xf3\xa0\x81\x81"
+                      "b"),
+            "a     b")
+      << "what is not seen";
+  EXPECT_EQ(printable("\xe2\x80\x8c\xe2\x80\x8d\xe2\x81\xb0\xef\xbb\xbe"), "\xe2\x80\x8c\xe2\x80\x8d\xe2\x81\xb0\xef\xbb\xbe")
+      << "joiners are part of words";
   EXPECT_EQ(printable("\xc2"), "\xc2");
   EXPECT_EQ(printable("\xe2\x80"), "\xe2\x80");
 }

@@ -88,7 +88,8 @@ class Inliner : private GrowingGraph {
 
   bool take_branch(size_t at, const Node& node) {
     const Graph &then = body_of(node, "then_branch"), &otherwise = body_of(node, "else_branch");
-    if (then.outputs.size() < node.outputs.size() || otherwise.outputs.size() < node.outputs.size())
+    if (!then.inputs.empty() || !otherwise.inputs.empty()) fail_node(node, "its branches have inputs, which nothing gives");
+    if (then.outputs.size() < node.outputs.size() || otherwise.outputs.size() != then.outputs.size())
       fail_node(node, fmt::format("it has {} outputs, its branches {} and {}", node.outputs.size(), then.outputs.size(),
                                   otherwise.outputs.size()));
     for (size_t i = 0; i < node.outputs.size(); ++i) require_same_type(node, then, otherwise, i);
@@ -215,7 +216,9 @@ class Inliner : private GrowingGraph {
   bool unroll_scan(size_t at, const Node& node) {
     const Graph& body = body_of(node, "body");
     const int64_t asked = attribute_int(node, "num_scan_inputs", 0);
-    if (graph_.opset < 9 || asked < 1 || asked > static_cast<int64_t>(node.inputs.size())) return false;
+    if (graph_.opset < 9) return false;
+    if (asked < 1 || asked > static_cast<int64_t>(node.inputs.size()))
+      fail_node(node, fmt::format("num_scan_inputs is {}, and it has {} inputs", asked, node.inputs.size()));
     const auto count = static_cast<size_t>(asked);
     const size_t carried = node.inputs.size() - count;
     if (std::find(node.inputs.begin(), node.inputs.end(), no_value) != node.inputs.end()) fail_node(node, "an input is left out");

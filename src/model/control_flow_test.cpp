@@ -5,6 +5,7 @@
 #include "model/graph_tools.h"
 #include "model/onnx_test_files.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -270,6 +271,18 @@ TEST(ControlFlow, BranchesThatDoNotFit) {
   };
   EXPECT_THAT(error_with([](pb::GraphProto* yes, pb::GraphProto*) { add_output(yes, "x"); }),
               HasSubstr("it has 1 outputs, its branches 1 and 0"));
+  EXPECT_THAT(error_with([](pb::GraphProto* yes, pb::GraphProto* no) {
+                add_node(yes, "Identity", {"x"}, {"second"});
+                for (const char* output : {"x", "second"}) add_output(yes, output);
+                add_output(no, "x");
+              }),
+              HasSubstr("it has 1 outputs, its branches 2 and 1"));
+  EXPECT_THAT(error_with([](pb::GraphProto* yes, pb::GraphProto* no) {
+                describe_value(yes->add_input(), "given", {1, 2}, 1);
+                add_output(yes, "given");
+                add_output(no, "x");
+              }),
+              HasSubstr("its branches have inputs, which nothing gives"));
   const auto of_types = [](pb::GraphProto* yes, pb::GraphProto* no) {
     add_node(yes, "Identity", {"x"}, {"a"});
     describe_value(yes->add_output(), "a", {1, 2}, 1);
@@ -277,6 +290,19 @@ TEST(ControlFlow, BranchesThatDoNotFit) {
     describe_value(no->add_output(), "b", {2}, 7);
   };
   EXPECT_THAT(error_with(of_types), HasSubstr("its branches differ: output 0 is float32 in one and int64 in the other"));
+}
+
+TEST(ControlFlow, AScanOfMoreInputsThanItHasIsMalformed) {
+  for (const int64_t asked : {-1, 0, 5}) {
+    const std::string message = input_error([&] {
+      inlined(model_around([&](pb::GraphProto* net) {
+        auto* node = add_node(net, "Scan", {"x"}, {"y"}, "scan");
+        add_output(body(node, "body"), "x");
+        add_attribute(node, "num_scan_inputs", pb::AttributeProto::INT)->set_i(asked);
+      }));
+    });
+    EXPECT_THAT(message, HasSubstr(fmt::format("num_scan_inputs is {}, and it has 1 inputs", asked)));
+  }
 }
 
 TEST(ControlFlow, NamesStayUnique) {

@@ -97,7 +97,7 @@ Graph onnx_graph(const std::string& path) {
     const std::string what = other_framework(path);
     std::error_code ignored;
     if (error.kind() != ErrorKind::input || what.empty() || !fs::is_regular_file(path, ignored)) throw;
-    if (!other_file_kind(map_file(path).bytes()).empty()) throw;  // which the message says
+    if (!not_onnx_kind(map_file(path).bytes()).empty()) throw;  // which the message says
     throw Error(ErrorKind::input, fmt::format("{}; if it is not an ONNX file, {}", error.what(), what));
   }
 }

@@ -107,7 +107,7 @@ void check_inputs(const Graph& graph, const OnnxLimits& limits) {
 
 Graph parse_checked(std::span<const std::byte> bytes, const std::string& folder, const OnnxLimits& limits) {
   if (bytes.size() > INT_MAX) throw Error(ErrorKind::input, too_large);
-  if (const std::string kind = other_file_kind(bytes); !kind.empty()) throw Error(ErrorKind::input, "it " + kind);
+  if (const std::string kind = not_onnx_kind(bytes); !kind.empty()) throw Error(ErrorKind::input, "it " + kind);
   const WireReader reader(bytes, bytes.data());
   const ModelParts parts = parse_model_parts(reader);
   ReadState state{limits, ExternalData(folder)};

@@ -21,7 +21,7 @@ void PeakCosts::add(const TimedRun& run) {
     ++looks_;
     looking_around_s_ = std::max(looking_around_s_, around_s);
   }
-  if (run.held && run.window_s > 1.05 * run.asked_s) grown_s_ = std::max(grown_s_, run.window_s);
+  if (run.held) grown_s_ = run.window_s > 1.05 * run.asked_s ? run.window_s : 0;
 }
 
 double PeakCosts::looking_s(double asked_s) const {

@@ -27,7 +27,7 @@ class PeakCosts {
   double first_around_s_ = 0;    // around the first run, which may have read the model from a cold disk
   double looking_around_s_ = 0;  // the longest of each kind after it
   double confirming_around_s_ = 0;
-  double grown_s_ = 0;  // the longest window of a run that held and was longer than it was asked to be
+  double grown_s_ = 0;  // the window of the last run that held, where it was longer than it was asked to be
 };
 
 }  // namespace deepgap

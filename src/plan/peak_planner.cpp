@@ -167,10 +167,12 @@ bool PeakPlanner::settle_in_time(double used) {
     if (left < confirming_s(result.load) * (confirm - result.runs + fewest_confirming)) search_->settle();
     return true;
   }
-  const double at = search_->low() > 0 ? search_->low() : search_->load();
-  const double each = confirming_s(at);
-  if (search_->low() > 0 && left - looking_s(search_->load()) < (confirm + 1) * each) search_->settle();
-  return left >= fewest_confirming * each + (search_->low() > 0 ? 0 : looking_s(at));
+  const double low = search_->low(), next = search_->load(), after_next = left - looking_s(next);
+  if (low <= 0) return after_next >= fewest_confirming * confirming_s(next);
+  // Where no load missed yet, a bracket is worth more than the last of the confirming runs; and at higher loads windows are shorter.
+  const bool upwards = search_->high() <= 0 && after_next >= fewest_confirming * confirming_s(low);
+  if (!upwards && after_next < (confirm + 1) * confirming_s(low)) search_->settle();
+  return left >= fewest_confirming * confirming_s(low);
 }
 
 // Returns what a search of usual length takes, by what each run took so far.

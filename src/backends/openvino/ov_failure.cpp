@@ -46,11 +46,14 @@ Error ov_load_error(const std::string& message, const Graph& graph) {
   const std::string words = ov_words(message);
   if (out_of_memory(message)) return {ErrorKind::out_of_memory, "openvino is out of memory loading the model: " + words};
   if (contains(message, "Unable to read the model")) return {ErrorKind::input, "openvino does not read the model: " + words};
-  const Node* node = blamed_node(graph, message);
-  if (node != nullptr && contains(message, "No conversion rule found")) {
-    return {ErrorKind::refused,
-            fmt::format("openvino has no operator '{}' (node '{}', opset {})", full_name(*node), node->name, graph.opset)};
+  // It also lists nodes that it could not convert because what they read was not converted.
+  if (const size_t missing = message.find("No conversion rule found"); missing != std::string::npos) {
+    const std::string list = message.substr(missing, message.find('\n', missing) - missing);
+    if (const Node* node = blamed_node(graph, list))
+      return {ErrorKind::refused,
+              fmt::format("openvino has no operator '{}' (node '{}', opset {})", full_name(*node), node->name, graph.opset)};
   }
+  const Node* node = blamed_node(graph, message);
   if (node == nullptr) return {ErrorKind::refused, "openvino does not load the model: " + words};
   return {ErrorKind::refused,
           fmt::format("openvino does not load the model: operator '{}' (node '{}'): {}", full_name(*node), node->name, words)};

@@ -51,6 +51,15 @@ TEST(OvFailure, UnknownOperatorIsNamedWithItsNode) {
   EXPECT_STREQ(error.what(), "openvino has no operator 'com.example.Mix' (node 'third', opset 17)");
 }
 
+TEST(OvFailure, AnOperatorThatReadsWhatIsMissingIsNotBlamed) {
+  const Error error = ov_load_error(
+      "FrontEnd API failed with OpConversionFailure:\nModel wasn't fully converted. Failed operations detailed log:\n-- Conv-17 with a "
+      "message:\nWhile validating ONNX node '<Node(Conv): b>':\nUnsupported input type dynamic\nSummary:\n-- No conversion rule found for "
+      "operations: com.example.Mix\n-- Conversion is failed for: Conv-17\n",
+      two_convolutions());
+  EXPECT_STREQ(error.what(), "openvino has no operator 'com.example.Mix' (node 'third', opset 17)");
+}
+
 TEST(OvFailure, NodeIsKnownByItsOutput) {
   const Error error = ov_load_error(
       "Check 'c' failed at src/core/conv.hpp:65:\nWhile validating node 'opset1::Conv b (opset1::Parameter x[0]:f32[2,3])' with "

@@ -1,6 +1,6 @@
 # A build from nothing: the compiler reads several sources of a target at a time, and what they all include once. Off by default: who works on
 # a file wants that file alone compiled, and found again in ccache by other trees. ./quickstart turns it on.
-option(DEEPGAP_JOINED "Compile up to eight sources at a time" OFF)
+option(DEEPGAP_JOINED "Compile up to sixteen sources at a time" OFF)
 
 # Functions for several instruction sets: one file may hold one set.
 set(DEEPGAP_ALONE
@@ -8,7 +8,7 @@ set(DEEPGAP_ALONE
   engine/cpu/attention_f32.cpp engine/decoder/kernels_avx2.cpp engine/decoder/kernels_vnni.cpp engine/decoder/kernels_plain.cpp)
 
 # Sources define small functions of their own as they like, so who may be joined is read from them (tools/join_groups.py) whenever the build is
-# configured: once for all targets, since starting Python takes longer than reading. MOST: sources at a time, 8 where nothing is said; less
+# configured: once for all targets, since starting Python takes longer than reading. MOST: sources at a time, 16 where nothing is said; less
 # where what they include is so much that memory would be short.
 function(deepgap_join target)
   cmake_parse_arguments(arg "" "MOST" "" ${ARGN})
@@ -16,7 +16,7 @@ function(deepgap_join target)
     return()
   endif()
   if(NOT arg_MOST)
-    set(arg_MOST 8)
+    set(arg_MOST 16)
   endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})

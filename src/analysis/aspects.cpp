@@ -22,6 +22,13 @@ std::string hash_words(const char* of, const std::string& hash) {
   return hash.empty() ? std::string() : fmt::format("{} {}", of, hash.substr(0, told));
 }
 
+// "cuda:0+cuda:1", however many processes share them.
+std::string devices_of(const PointSummary& point) {
+  Placement placement = point.point.placement;
+  placement.processes = 1;
+  return placement_name(placement);
+}
+
 }  // namespace
 
 std::string threads_text(const Point& point) { return std::to_string(point.threads) + (point.threads == 1 ? " thread" : " threads"); }
@@ -29,7 +36,9 @@ std::string threads_text(const Point& point) { return std::to_string(point.threa
 void DeviceNames::add(const PointSummary& point) {
   const std::string& device = point.identity.device;
   if (device.empty()) return;
-  placements_[device][point.point.placement.devices.size()].insert(placement_name(point.point.placement));
+  Places& places = placements_[device][point.point.placement.devices.size()];
+  places.devices.insert(devices_of(point));
+  places.processes.insert(point.point.placement.processes);
   if (is_cpu(point.point)) cpus_.insert(device);
 }
 
@@ -41,8 +50,10 @@ std::string DeviceNames::of(const PointSummary& point) const {
   std::string name = name_of_model(point.identity.device);
   if (count > 1) name = fmt::format("{}x {}", count, name);
   const auto same_count = placements->second.find(count);
-  const bool is_one = same_count != placements->second.end() && same_count->second.size() == 1;
-  return is_one ? name : name + " " + placement;
+  if (same_count == placements->second.end()) return name + " " + placement;
+  if (same_count->second.devices.size() > 1) name += " " + devices_of(point);
+  const int processes = point.point.placement.processes;
+  return same_count->second.processes.size() > 1 && processes > 1 ? fmt::format("{}, {} processes", name, processes) : name;
 }
 
 // "H100" for "NVIDIA H100 80GB HBM3", unless another device begins with the same word.

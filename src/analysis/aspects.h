@@ -16,7 +16,8 @@ inline constexpr const char* label_separator = " \u00b7 ";
 std::string threads_text(const Point& point);  // "2 threads"
 
 // Names devices: a GPU by its model, as short as distinguishes it ("H100"), several of them with their count ("4x H100"), and with the
-// index where points ran on different ones ("H100 cuda:1"). The CPU is "cpu" as long as there is one.
+// index where points ran on different ones ("H100 cuda:1"), and with their number of processes where it differs ("4x H100, 4 processes").
+// The CPU is "cpu" as long as there is one.
 class DeviceNames {
  public:
   void add(const PointSummary& point);
@@ -25,7 +26,11 @@ class DeviceNames {
  private:
   std::string name_of_model(const std::string& device) const;
 
-  std::map<std::string, std::map<size_t, std::set<std::string>>> placements_;  // by device and number of devices
+  struct Places {
+    std::set<std::string> devices;  // "cuda:0+cuda:1"
+    std::set<int> processes;
+  };
+  std::map<std::string, std::map<size_t, Places>> placements_;  // by device and number of devices
   std::set<std::string> cpus_;
 };
 

@@ -66,6 +66,11 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
   return comparison;
 }
 
+double certain_effect(const std::optional<Comparison>& comparison) {
+  if (!comparison || !comparison->separable() || !(comparison->interval->low > 0)) return 0;
+  return std::min(std::abs(std::log(comparison->interval->low)), std::abs(std::log(comparison->interval->high)));
+}
+
 std::string why_too_few(const Comparison& comparison) {
   if (comparison.repeats.repeats == 0) return "an average without an interval";
   if (comparison.repeats.repeats == 1) return "single run";

@@ -27,6 +27,10 @@ struct Comparison {
 std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric,
                                          double confidence = default_confidence);
 
+// Returns the smallest effect that the interval leaves possible: the absolute logarithm of a ratio. 0: the interval has 1 in it, or there
+// is none.
+double certain_effect(const std::optional<Comparison>& comparison);
+
 // "1.21 times (1.15 to 1.27) that of onnxruntime", "not significantly different from onnxruntime (ratio 1.02, 0.97 to
 // 1.07)". An interval that spans more than a factor of 20 has no numbers. Without an interval there is no ratio: "not compared with
 // onnxruntime (single run)".

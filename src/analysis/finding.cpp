@@ -14,6 +14,7 @@ std::vector<FindingStatements> all_findings(const Evidence& evidence) {
   std::vector<FindingStatements> said;
   for (const auto& finding : findings) {
     auto statements = finding->find(evidence);
+    std::stable_sort(statements.begin(), statements.end(), [](const Statement& a, const Statement& b) { return a.effect > b.effect; });
     if (!statements.empty()) said.push_back({finding->id(), finding->describe(), finding->place(), std::move(statements)});
   }
   return said;

@@ -19,6 +19,7 @@ struct Statement {
   std::string headline;                     // "resnet50: native at batch 16 is fastest, 142.3 items/s"
   std::string detail;                       // "1.21 times (1.15 to 1.27) that of onnxruntime at its best, batch 8"
   std::vector<const PointSummary*> points;  // the evidence; of the Results it was drawn from
+  double effect = 0;                        // what it is about, as certain_effect() of comparison.h; larger: more important
 };
 
 // The input of a Finding: the Store and how its Points are arranged.
@@ -43,7 +44,7 @@ struct FindingStatements {
   Place place = Place::summary;
   std::vector<Statement> statements;
 };
-// Returns the statements of every Finding, in order; Findings without statements are left out.
+// Returns the statements of every Finding, in order, those of one with the largest effect first; Findings without statements are left out.
 std::vector<FindingStatements> all_findings(const Evidence& evidence);
 
 }  // namespace deepgap

@@ -87,6 +87,26 @@ TEST(Findings, an_empty_store_says_nothing_and_only_failures_only_failures) {
   EXPECT_EQ(said[0].id, "failures");
 }
 
+// The model whose engines differ most comes first, whatever its name; one whose engines do not differ comes last.
+TEST(Findings, the_largest_effect_comes_first) {
+  ResultsCollector collector;
+  add(collector, {.model = "a_tie", .throughputs = {100, 101, 99, 100}});
+  add(collector, {.model = "a_tie", .backend = "onnxruntime", .throughputs = {100, 99, 101, 100}});
+  add(collector, {.model = "b_small", .throughputs = {110, 111, 109, 110}});
+  add(collector, {.model = "b_small", .backend = "onnxruntime", .throughputs = {100, 99, 101, 100}});
+  add(collector, {.model = "c_large", .throughputs = {300, 303, 297, 300}});
+  add(collector, {.model = "c_large", .backend = "onnxruntime", .throughputs = {100, 99, 101, 100}});
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  for (const FindingStatements& finding : all_findings({results, workloads})) {
+    if (finding.id != "best_engine" && finding.id != "lowest_latency") continue;
+    ASSERT_THAT(finding.statements, SizeIs(3)) << finding.id;
+    EXPECT_THAT(finding.statements[0].headline, HasSubstr("c_large")) << finding.id;
+    EXPECT_THAT(finding.statements[1].headline, HasSubstr("b_small")) << finding.id;
+    EXPECT_THAT(finding.statements[2].headline, HasSubstr("a_tie")) << finding.id;
+  }
+}
+
 // Eight nodes that measured one Point twice each; the fourth is a tenth slower.
 ResultsCollector eight_nodes(double of_fourth, const std::string& scenario) {
   ResultsCollector collector;

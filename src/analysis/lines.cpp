@@ -36,16 +36,23 @@ std::set<std::string> varying_in(const Groups<Key>& groups, const DeviceNames& d
   return names;
 }
 
-// Returns the aspects that labels need: an option only if it differs among the Lines of one backend, whose name begins the label.
+// Returns the aspects besides options that labels need: those that differ in some Workload, so that a Line has one label in every chart.
 std::set<std::string> telling_aspects(const Groups<WorkloadKey>& groups, const DeviceNames& devices) {
-  Groups<std::pair<WorkloadKey, std::string>> by_backend;
-  for (const auto& [key, members] : groups) {
-    for (const PointSummary* member : members) by_backend[{key, member->point.backend}].push_back(member);
+  std::set<std::string> names = varying_in(groups, devices);
+  std::erase_if(names, is_option);
+  return names;
+}
+
+// Returns the options that the labels of one Workload need: those that differ among the Lines of one backend, whose name begins the label,
+// on devices of one kind. An option of GPUs that no CPU takes is not a difference between the two.
+std::set<std::string> telling_options(const std::vector<const PointSummary*>& members, const DeviceNames& devices) {
+  Groups<std::pair<std::string, std::string>> groups;
+  for (const PointSummary* member : members) {
+    const auto& placed = member->point.placement.devices;
+    groups[{member->point.backend, placed.empty() ? "" : placed.front().kind}].push_back(member);
   }
-  std::set<std::string> names = varying_in(by_backend, devices);
-  for (const std::string& name : varying_in(groups, devices)) {
-    if (!is_option(name)) names.insert(name);
-  }
+  std::set<std::string> names = varying_in(groups, devices);
+  std::erase_if(names, [](const std::string& name) { return !is_option(name); });
   return names;
 }
 
@@ -108,10 +115,12 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
   }
   DeviceNames devices;
   for (const PointSummary& point : points) devices.add(point);
-  const auto shown = telling_aspects(groups, devices);
+  const auto in_every_chart = telling_aspects(groups, devices);
   std::vector<Workload> workloads;
   for (const auto& [key, members] : groups) {
     Workload& workload = workloads.emplace_back(Workload{members[0]->point, workload_label(members[0]->point, by_model), {}});
+    std::set<std::string> shown = telling_options(members, devices);
+    shown.insert(in_every_chart.begin(), in_every_chart.end());
     std::map<std::tuple<PointOnDevice, std::string, int>, Line> lines;
     for (const PointSummary* member : members) {
       const PointOnDevice way{line_key(member->point), member->identity.device};
@@ -151,29 +160,49 @@ std::string label_without_load(const Line& line) {
   return shown.label;
 }
 
-std::vector<std::string> labels_apart(const std::vector<std::string>& labels) {
-  const auto parts_of = [](const std::string& label) {
-    std::vector<std::string> parts;
-    size_t from = 0;
-    for (size_t at = label.find(separator); at != std::string::npos; at = label.find(separator, from)) {
-      parts.push_back(label.substr(from, at - from));
-      from = at + std::string_view(separator).size();
-    }
-    parts.push_back(label.substr(from));
-    return parts;
-  };
-  std::vector<std::vector<std::string>> all;
-  for (const std::string& label : labels) all.push_back(parts_of(label));
-  const auto in_all = [&](const std::string& part) {
-    return std::all_of(all.begin(), all.end(), [&](const auto& parts) { return std::count(parts.begin(), parts.end(), part) > 0; });
-  };
-  std::vector<std::string> told;
-  for (size_t i = 0; i < labels.size(); ++i) {
-    std::vector<std::string> own = all[i];
-    std::erase_if(own, in_all);
-    told.push_back(labels.size() == 1 || own.empty() ? labels[i] : join(own, separator));
+namespace {
+
+std::vector<std::string> parts_of(const std::string& label) {
+  std::vector<std::string> parts;
+  size_t from = 0;
+  for (size_t at = label.find(separator); at != std::string::npos; at = label.find(separator, from)) {
+    parts.push_back(label.substr(from, at - from));
+    from = at + std::string_view(separator).size();
   }
-  return told;
+  parts.push_back(label.substr(from));
+  return parts;
+}
+
+std::set<std::string> common_parts(const std::vector<std::string>& labels) {
+  std::set<std::string> common;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const std::vector<std::string> parts = parts_of(labels[i]);
+    if (i == 0) common.insert(parts.begin(), parts.end());
+    std::erase_if(common, [&](const std::string& part) { return std::find(parts.begin(), parts.end(), part) == parts.end(); });
+  }
+  return common;
+}
+
+}  // namespace
+
+std::vector<std::string> labels_apart(const std::vector<std::string>& labels) {
+  if (labels.size() == 1) return labels;
+  const std::set<std::string> common = common_parts(labels);
+  std::vector<std::string> apart;
+  for (const std::string& label : labels) {
+    std::vector<std::string> own = parts_of(label);
+    std::erase_if(own, [&](const std::string& part) { return common.contains(part); });
+    apart.push_back(own.empty() ? label : join(own, separator));
+  }
+  return apart;
+}
+
+std::string shared_label(const std::vector<std::string>& labels) {
+  if (labels.size() < 2) return {};
+  const std::set<std::string> common = common_parts(labels);
+  std::vector<std::string> shared = parts_of(labels.front());
+  std::erase_if(shared, [&](const std::string& part) { return !common.contains(part); });
+  return join(shared, separator);
 }
 
 std::string label_with_batch(const Line& line, const PointSummary& point) { return line.label + separator + batch_words(point.point); }

@@ -1,8 +1,8 @@
 // How Points are grouped in charts and comparisons. A Workload is what is computed: task, model, weights, dataset. Its Lines are the ways
 // it was computed: backend, device, precision, scenario, threads, options. Along a Line only the batch changes. Labels name what differs:
-// the backend always, anything else where some Workload has more than one value of it, so that the same Line has the same label in every
-// chart. A GPU is named by its model where the Records have it, a CPU where there are several. Pointers lead into the Points given, which
-// must outlive the result.
+// the backend always, an option where it differs within the Workload, anything else where some Workload has more than one value of it, so
+// that the same Line has the same label in every chart. A GPU is named by its model where the Records have it, a CPU where there are
+// several. Pointers lead into the Points given, which must outlive the result.
 #pragma once
 
 #include "analysis/point_summary.h"
@@ -49,6 +49,8 @@ std::string label_without_load(const Line& line);
 // Labels side by side, without the parts that all of them have: "inputs=host · batch 8", "inputs=ready · batch 8" become what differs. One
 // that would be empty stays whole; so does a single one.
 std::vector<std::string> labels_apart(const std::vector<std::string>& labels);
+// Returns what labels_apart() leaves out, unless it leaves a label whole.
+std::string shared_label(const std::vector<std::string>& labels);
 // "libtorch_cuda · H200, batch 8" with the parts of its label: for labels_apart.
 std::string label_with_batch(const Line& line, const PointSummary& point);
 

@@ -1,5 +1,6 @@
 #include "analysis/lines.h"
 
+#include "analysis/aspects.h"
 #include "analysis/finding_rig.h"
 
 #include <gmock/gmock.h>
@@ -83,10 +84,39 @@ TEST(Lines, cards_whose_names_begin_alike_keep_them_whole) {
   EXPECT_EQ(workloads.at(0).lines.at(0).label, "native \u00b7 H100 80GB HBM3");
 }
 
+// An option of GPUs is not a difference between them and a CPU; one that differs in another Workload is not named here.
+TEST(Lines, an_option_that_is_equal_within_a_kind_of_device_is_left_out) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {1}});
+  add(collector, {.throughputs = {9}, .device = "cuda", .options = {{"inputs", "ready"}}});
+  add(collector, {.throughputs = {8}, .precision = Precision::fp16, .device = "cuda", .options = {{"inputs", "ready"}}});
+  add(collector, {.model = "vgg16", .throughputs = {8}, .device = "cuda", .options = {{"inputs", "ready"}}});
+  add(collector, {.model = "vgg16", .throughputs = {8}, .device = "cuda", .options = {{"inputs", "host"}}});
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  for (const Line& line : workloads.at(0).lines) EXPECT_THAT(line.label, ::testing::Not(HasSubstr("inputs"))) << line.label;
+  for (const Line& line : workloads.at(1).lines) EXPECT_THAT(line.label, HasSubstr("inputs=")) << line.label;
+}
+
+TEST(Lines, processes_are_named_where_their_number_differs) {
+  ResultsCollector collector;
+  const Made four{.throughputs = {400}, .device = "cuda", .devices = 4, .device_name = "NVIDIA H100 80GB HBM3"};
+  add(collector, four);
+  PointSummary point = collector.results().points.at(0);
+  DeviceNames devices;
+  devices.add(point);
+  EXPECT_EQ(devices.of(point), "4x H100");
+  point.point.placement.processes = 4;
+  devices.add(point);
+  EXPECT_EQ(devices.of(point), "4x H100, 4 processes");
+}
+
 TEST(Lines, labels_side_by_side_say_what_differs) {
   EXPECT_THAT(labels_apart({"a \u00b7 x=1 \u00b7 batch 8", "a \u00b7 x=2 \u00b7 batch 8"}), ::testing::ElementsAre("x=1", "x=2"));
   EXPECT_THAT(labels_apart({"a \u00b7 b", "a"}), ::testing::ElementsAre("b", "a"));
   EXPECT_THAT(labels_apart({"a \u00b7 b"}), ::testing::ElementsAre("a \u00b7 b"));
+  EXPECT_EQ(shared_label({"a \u00b7 x=1 \u00b7 batch 8", "a \u00b7 x=2 \u00b7 batch 8"}), "a \u00b7 batch 8");
+  EXPECT_EQ(shared_label({"a \u00b7 b"}), "");
 }
 
 }  // namespace

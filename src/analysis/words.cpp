@@ -39,7 +39,7 @@ std::string fixed(double value, int decimals) {
 int decimals_for(double value, int digits) { return digits - 1 - magnitude(value); }
 
 int decimals_of(const Estimate& estimate) {
-  const int fewest = decimals_for(estimate.value, 3), most = decimals_for(estimate.value, 5);
+  const int fewest = decimals_for(estimate.value, 3), most = decimals_for(estimate.value, 4);
   if (!estimate.low || !estimate.high || !(*estimate.high > *estimate.low)) return fewest;
   return std::clamp(decimals_for((*estimate.high - *estimate.low) / 2, 2), fewest, most);
 }

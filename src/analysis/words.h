@@ -14,7 +14,7 @@ struct MetricSummary;
 
 // Rounded to `digits` significant ones without an exponent up to a million million: 0.0123, 12.3, 1230, 12,300.
 std::string format_significant(double value, int digits = 3);
-// Prints the decimals that the interval leaves meaning to (two digits of its half-width), three to five significant digits.
+// Prints the decimals that the interval leaves meaning to (two digits of its half-width), three or four significant digits.
 std::string format_estimate(const Estimate& estimate);
 // "141.1 to 143.5", with the decimals of format_estimate; empty without an interval or where it is a point.
 std::string format_interval(const Estimate& estimate);

@@ -18,8 +18,8 @@ TEST(Words, numbers_have_the_digits_that_mean_something) {
 TEST(Words, an_interval_sets_the_decimals_of_its_estimate) {
   EXPECT_EQ(format_estimate({142.3456, 141.1, 143.5, 3}), "142.3");  // +-1.2
   EXPECT_EQ(format_interval(Estimate{142.3456, 141.1, 143.5, 3}), "141.1 to 143.5");
-  EXPECT_EQ(format_estimate({142.3456, 100.0, 180.0, 3}), "142");           // +-40
-  EXPECT_EQ(format_estimate({142.3456, 142.3455, 142.3457, 3}), "142.35");  // never more than five
+  EXPECT_EQ(format_estimate({142.3456, 100.0, 180.0, 3}), "142");          // +-40
+  EXPECT_EQ(format_estimate({142.3456, 142.3455, 142.3457, 3}), "142.3");  // never more than four
   EXPECT_EQ(format_estimate({142.3456, {}, {}, 3}), "142");
   EXPECT_EQ(format_interval(Estimate{142.3456, {}, {}, 3}), "");
   EXPECT_EQ(format_estimate({0, {}, {}, 3}), "0");

@@ -188,7 +188,7 @@ Walls walls_of_this_kernel() {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   walls.landlock_version = static_cast<int>(std::max(version, 0L));
   if (version < 1)
-    walls.no_landlock = errno == ENOSYS       ? "the kernel has none (it came with Linux 5.13)"
+    walls.no_landlock = errno == ENOSYS       ? "the kernel does not support it (it came with Linux 5.13)"
                         : errno == EOPNOTSUPP ? "it is switched off (the kernel's parameter lsm=)"
                                               : std::strerror(errno);
   const uint32_t action = SECCOMP_RET_ERRNO;

@@ -35,6 +35,24 @@ double fraction_of(std::string_view text, std::string_view place, std::string_vi
 
 }  // namespace
 
+std::string one_of(std::vector<std::string> choices) {
+  if (choices.size() < 2) return join(choices, "");
+  const std::string last = choices.back();
+  choices.pop_back();
+  return fmt::format("{} or {}", join(choices, ", "), last);
+}
+
+std::string did_you_mean(std::string_view value, const std::vector<std::string>& choices) {
+  const auto near = parse_double(value) ? std::nullopt : nearest_name(value, choices);
+  return near ? fmt::format("; did you mean '{}'?", *near) : std::string();
+}
+
+std::string invalid_choice(std::string_view value, std::string_view place, const std::vector<std::string>& choices, std::string_view rest) {
+  std::vector<std::string> expected = choices;
+  if (!rest.empty()) expected.emplace_back(rest);
+  return invalid_value(value, place, one_of(expected)) + did_you_mean(value, choices);
+}
+
 std::string invalid_value(std::string_view value, std::string_view place, std::string_view expected) {
   return fmt::format("invalid value '{}' for {}: expected {}", value, place, expected);
 }

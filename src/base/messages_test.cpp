@@ -12,6 +12,15 @@ TEST(InvalidValue, NamesValuePlaceAndWhatIsExpected) {
   EXPECT_EQ(invalid_value("soon", "--duration", "a time such as 8s"), "invalid value 'soon' for --duration: expected a time such as 8s");
 }
 
+TEST(InvalidChoice, NamesTheChoicesAndTheNearestOne) {
+  const std::vector<std::string> choices{"fp32", "fp16", "int8"};
+  EXPECT_EQ(invalid_choice("fp17", "--precision", choices),
+            "invalid value 'fp17' for --precision: expected fp32, fp16 or int8; did you mean 'fp16'?");
+  EXPECT_EQ(invalid_choice("half", "--precision", choices), "invalid value 'half' for --precision: expected fp32, fp16 or int8");
+  EXPECT_EQ(invalid_choice("sed", "dataset", {"zeros"}, "a path"), "invalid value 'sed' for dataset: expected zeros or a path");
+  EXPECT_EQ(did_you_mean("3", {"2", "4"}), "") << "a number is not a slip of the hand";
+}
+
 TEST(CheckedFraction, TakesPercentagesAndFractions) {
   EXPECT_DOUBLE_EQ(checked_fraction("5%", "--margin", "2%"), 0.05);
   EXPECT_DOUBLE_EQ(checked_fraction("0.05", "--margin", "2%"), 0.05);

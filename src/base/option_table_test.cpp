@@ -88,7 +88,8 @@ TEST(OptionTable, WrongValuesAreNamed) {
   const auto complaint = [](const std::string& name, const std::string& value) {
     return error_of([&] { table().parse({{name, value}}); });
   };
-  EXPECT_EQ(complaint("number", "tow"), "e: unknown number 'tow', did you mean 'two'?");
+  EXPECT_THAT(complaint("number", "tow"), HasSubstr("e: invalid value 'tow' for number: expected "));
+  EXPECT_THAT(complaint("number", "tow"), HasSubstr("; did you mean 'two'?"));
   EXPECT_EQ(complaint("streams", "0"), "e: invalid value '0' for streams: expected auto or a whole number from 1 to 1024");
   EXPECT_EQ(complaint("factor", "11"), "e: invalid value '11' for factor: expected a number from 0 to 10");
   EXPECT_EQ(complaint("wait", "2h"), "e: invalid value '2h' for wait: expected a time from 0 to 1m, such as 250ms");

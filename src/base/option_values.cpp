@@ -39,10 +39,7 @@ const OptionInfo* find_option(const std::vector<OptionInfo>& options, const std:
 std::string allowed_values(const OptionInfo& option, const std::string& range) {
   std::vector<std::string> values = option.words;
   if (std::string rest = range.empty() ? range_of(option) : range; !rest.empty()) values.push_back(std::move(rest));
-  if (values.empty()) return {};
-  const std::string last = values.back();
-  values.pop_back();
-  return values.empty() ? last : fmt::format("{} or {}", join(values, ", "), last);
+  return one_of(std::move(values));
 }
 
 std::string described(const OptionInfo& option) {
@@ -63,9 +60,7 @@ bool is_taken(const OptionInfo& option, const std::string& value) {
 void refuse_value(const std::string& owner, const OptionInfo& option, const std::string& value, const std::string& place,
                   const std::string& range) {
   const std::string begin = owner.empty() ? "" : owner + ": ";
-  if (option.kind == OptionKind::choice && nearest_name(value, option.words))
-    throw Error(ErrorKind::usage, begin + unknown_name(place, value, option.words));
-  throw Error(ErrorKind::usage, begin + invalid_value(value, place, allowed_values(option, range)));
+  throw Error(ErrorKind::usage, begin + invalid_value(value, place, allowed_values(option, range)) + did_you_mean(value, option.words));
 }
 
 void refuse_name(const std::string& owner, const std::vector<OptionInfo>& declared, const std::string& name) {

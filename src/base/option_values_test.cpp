@@ -23,7 +23,7 @@ TEST(OptionValues, EachKindTakesItsOwn) {
       duration{"d", "", "", false, OptionKind::duration};
   EXPECT_EQ(complaint(text, "whatever"), "");
   EXPECT_EQ(complaint(choice, "plain"), "");
-  EXPECT_EQ(complaint(choice, "fats"), "e: unknown c 'fats', did you mean 'fast'?");
+  EXPECT_EQ(complaint(choice, "fats"), "e: invalid value 'fats' for c: expected fast or plain; did you mean 'fast'?");
   EXPECT_EQ(complaint(choice, "other"), "e: invalid value 'other' for c: expected fast or plain");
   for (const char* value : {"auto", "1", "8"}) EXPECT_EQ(complaint(count, value), "") << value;
   for (const char* value : {"0", "9", "2.5", "", "x"})

@@ -55,6 +55,9 @@ std::string number_text(double value) { return significant_text(value, std::abs(
 std::string percent_text(double fraction) {
   if (!std::isfinite(fraction)) return "unknown";
   const double percent = fraction * 100;
+  constexpr double least = 5e-4, most = 1e6;  // numbers beyond these say no more than the words
+  if (std::abs(percent) < least) return "0 %";
+  if (percent > most) return "over 1,000,000 %";
   if (std::abs(percent) >= 10 && std::abs(percent) < 10'000) return fmt::format("{:.0f} %", percent);
   return without_trailing_zeros(significant_text(percent, 2)) + " %";
 }

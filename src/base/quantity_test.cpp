@@ -29,6 +29,9 @@ TEST(Quantity, PercentagesHaveNoExponent) {
   EXPECT_EQ(percent_text(6.8), "680 %");
   EXPECT_EQ(percent_text(0.0004), "0.04 %");
   EXPECT_EQ(percent_text(1234), "120,000 %");
+  EXPECT_EQ(percent_text(8.1e-13), "0 %");
+  EXPECT_EQ(percent_text(-1e-9), "0 %");
+  EXPECT_EQ(percent_text(1e15), "over 1,000,000 %");
   EXPECT_EQ(percent_text(INFINITY), "unknown");
 }
 

@@ -37,25 +37,23 @@ std::string values_text(const json& option) {
   return said ? "" : fmt::format(" [{}]", values);
 }
 
-void print_line(const std::string& line) { print_text(wrapped_lines(line, terminal_columns(stdout))); }
-
 void print_available(const json& row) {
   const auto form = row["form"].get<std::string>();
   const std::string reads = form == "remote" ? "models on a server, --device http://host:port or grpc://host:port" : "reads " + form;
-  fmt::print("{} {} ({})\n", row["name"].get<std::string>(), row["version"].get<std::string>(), reads);
+  print_wrapped(fmt::format("{} {} ({})\n", row["name"].get<std::string>(), row["version"].get<std::string>(), reads));
   for (const json& device : row["devices"]) {
     const json& memory = device["memory_bytes"];
-    fmt::print("  {:<8}  {}{}\n", device["device"].get<std::string>(), device["name"].get<std::string>(),
-               memory.is_null() ? "" : ", " + format_bytes(memory.get<double>()));
+    print_wrapped(fmt::format("  {:<8}  {}{}\n", device["device"].get<std::string>(), device["name"].get<std::string>(),
+                              memory.is_null() ? "" : ", " + format_bytes(memory.get<double>())));
     for (const auto& [key, value] : device["properties"].items())
-      print_line(fmt::format("  {:<8}  {}: {}\n", "", key, value.get<std::string>()));
+      print_wrapped(fmt::format("  {:<8}  {}: {}\n", "", key, value.get<std::string>()));
   }
   size_t width = 0;
   for (const json& option : row["options"]) width = std::max(width, option_text(option).size());
   const char* title = "options";
   for (const json& option : row["options"]) {
-    print_line(fmt::format("  {:<8}  {:<{}}  {}{}\n", title, option_text(option), width, option["describe"].get<std::string>(),
-                           values_text(option)));
+    print_wrapped(fmt::format("  {:<8}  {:<{}}  {}{}\n", title, option_text(option), width, option["describe"].get<std::string>(),
+                              values_text(option)));
     title = "";
   }
 }
@@ -88,7 +86,7 @@ class BackendsCommand final : public Command {
     if (!all_here) fmt::print("not available\n");
     for (const json& row : rows) {
       if (!row["available"].get<bool>())
-        print_line(fmt::format("  {:<12}  {}\n", row["name"].get<std::string>(), row["reason"].get<std::string>()));
+        print_wrapped(fmt::format("  {:<12}  {}\n", row["name"].get<std::string>(), row["reason"].get<std::string>()));
     }
     return exit_ok;
   }

@@ -3,6 +3,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "run/progress.h"
+#include "run/text_table.h"
 
 #include <deepgap/error.h>
 
@@ -134,14 +136,19 @@ class CacheCommand final : public Command {
   static void print_table(const std::string& cache, const std::vector<Held>& all, bool cleared) {
     uintmax_t bytes = 0;
     size_t files = 0;
-    fmt::print("{}{}\n{:<12}{:>6}{:>12}  contents\n", cleared ? "removed from " : "", cache, "kind", "files", "size");
+    std::vector<TextColumn> columns{{"kind", false, {}}, {"files", true, {}}, {"size", true, {}}, {"contents", false, {}}};
+    const auto add = [&](const std::string& kind, size_t number, uintmax_t size, const std::string& contents) {
+      const std::string cells[] = {kind, std::to_string(number), format_bytes(static_cast<double>(size)), contents};
+      for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
+    };
     for (const Held& held : all) {
       bytes += held.bytes;
       files += held.files.size();
-      fmt::print("{:<12}{:>6}{:>12}  {}\n", held.kind->name, held.files.size(), format_bytes(static_cast<double>(held.bytes)),
-                 held.kind->is);
+      add(held.kind->name, held.files.size(), held.bytes, held.kind->is);
     }
-    fmt::print("{:<12}{:>6}{:>12}\n", "all", files, format_bytes(static_cast<double>(bytes)));
+    add("all", files, bytes, "");
+    print_wrapped((cleared ? "removed from " : "") + cache + "\n");
+    fmt::print("{}", fitted_table(columns, terminal_columns(stdout), {}));
   }
 
   std::vector<std::string> words_;

@@ -1,9 +1,10 @@
 // deepgap ceilings: what a device does at most, measured, beside its data sheet.
+#include "cli/ceilings_text.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/machine_ceilings.h"
-#include "profile/ceilings_text.h"
 #include "record/record_json.h"
+#include "run/progress.h"
 #include "telemetry/environment.h"
 
 #include <deepgap/error.h>
@@ -31,15 +32,13 @@ class CeilingsCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON");
   }
   int run() override {
-    const auto device = device_from(device_);
-    if (!device)
-      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --device: expected a device such as cpu or cuda:0", device_));
+    const DeviceId device = device_of_flag(device_);
     const ShownCeilings machine =
-        machine_ceilings({*device, threads_or_all(threads_)}, capture_environment(), cache_or_default(cache_), fresh_);
+        machine_ceilings({device, threads_or_all(threads_)}, capture_environment(), cache_or_default(cache_), fresh_);
     if (json_)
-      fmt::print("{}\n", ceilings_table_json(device_name(*device), machine).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", ceilings_table_json(device_name(device), machine).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
     else
-      fmt::print("{}", ceilings_table(device_name(*device), machine));
+      fmt::print("{}", ceilings_table(device_name(device), machine, terminal_columns(stdout)));
     return machine.missing.empty() ? exit_ok : exit_points_failed;
   }
 

@@ -15,6 +15,7 @@
 #include "model/onnx_test_set.h"
 #include "model/zoo/zoo.h"
 #include "plan/usual_names.h"
+#include "run/progress.h"
 #include "worker/node_verdict.h"
 #include "worker/plugin.h"
 #include "worker/saturation_note.h"
@@ -176,9 +177,9 @@ class CheckCommand : public Command {
       fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
       return pass ? exit_ok : exit_points_failed;
     }
-    fmt::print("{} {} on {}, each node alone on the reference's values: {} of {} nodes below {:.0f} dB\n",
-               done.at("version").get<std::string>(), name_of(request_.precision), request_.model.name, below, done.at("nodes").size(),
-               asked);
+    print_wrapped(fmt::format("{} {} on {}, each node alone on the reference's values: {} of {} nodes below {:.0f} dB\n",
+                              done.at("version").get<std::string>(), name_of(request_.precision), request_.model.name, below,
+                              done.at("nodes").size(), asked));
     if (with_levels > 0)
       fmt::print("quantized levels as in the file: {} nodes, at most {:.3g} quanta from the reference\n", with_levels,
                  furthest.get<double>());
@@ -233,8 +234,8 @@ class CheckCommand : public Command {
                                 {"samples", actual.samples.size()}, {"pass", nullptr},           {"unchecked", why}};
       fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     } else {
-      print_text(fmt::format("{} {} on {}: unchecked: {}\n", actual.version, name_of(request_.precision), printable(request_.model.name),
-                             printable(why)));
+      print_wrapped(fmt::format("{} {} on {}: unchecked: {}\n", actual.version, name_of(request_.precision), printable(request_.model.name),
+                                printable(why)));
     }
     return exit_ok;
   }
@@ -265,8 +266,8 @@ class CheckCommand : public Command {
       fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
       return;
     }
-    fmt::print("{} {} on {} against {}: {}\n", actual.version, name_of(request_.precision), request_.model.name, result.against,
-               result.pass ? "agrees" : "DIFFERS");
+    print_wrapped(fmt::format("{} {} on {} against {}: {}\n", actual.version, name_of(request_.precision), request_.model.name,
+                              result.against, result.pass ? "agrees" : "DIFFERS"));
     fmt::print("  samples             {}\n  largest error       {:.3g}\n  mean error          {:.3g}\n", result.samples,
                result.max_abs_error, result.mean_abs_error);
     fmt::print("  SQNR                {:.1f} dB (at least for {}: {:g} dB)\n", result.sqnr_db, name_of(actual.judged_as), asked);
@@ -274,7 +275,7 @@ class CheckCommand : public Command {
     if (confident && confident->agreement()) {
       fmt::print("  {} confident samples  {:.1f} % (margin {:g} or more)\n", confident->samples, 100 * *confident->agreement(), *margin_);
     }
-    if (!wrong.empty()) print_text(fmt::format("  {}\n", printable(wrong)));
+    if (!wrong.empty()) print_wrapped(fmt::format("  {}\n", printable(wrong)));
     if (request_.dataset == "seeded" || request_.dataset == "zeros") return;
     for (const CheckedSample& sample : actual.samples) {
       if (is_class_output(sample.outputs)) print_text(fmt::format("  {:<19}{}\n", printable(sample.name), top_classes(sample.outputs[0])));

@@ -1,4 +1,5 @@
 // `deepgap completion SHELL` and `deepgap manual`: made from the same tables as --help, so that they match this very program.
+#include "base/messages.h"
 #include "base/text.h"
 #include "build_state.h"
 #include "cli/flag_table.h"
@@ -19,7 +20,7 @@ class CompletionCommand final : public Command {
   }
   void declare(CLI::App& app) override { app.add_option("shell", shell_, "Shell: bash or zsh")->type_name("SHELL")->required(); }
   int run() override {
-    if (shell_ != "bash" && shell_ != "zsh") throw Error(ErrorKind::usage, unknown_name("shell", shell_, {"bash", "zsh"}));
+    if (shell_ != "bash" && shell_ != "zsh") throw Error(ErrorKind::usage, invalid_choice(shell_, "SHELL", {"bash", "zsh"}));
     const std::vector<CommandRow> rows = command_rows(CommandLine());
     fmt::print("{}", shell_ == "bash" ? bash_completion(rows) : zsh_completion(rows));
     return exit_ok;

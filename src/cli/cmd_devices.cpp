@@ -97,7 +97,7 @@ class DevicesCommand final : public Command {
       fmt::print("{}\n", rows.dump(2, ' ', true, json::error_handler_t::replace));
       return exit_ok;
     }
-    for (const json& row : rows) print_text(wrapped_lines(device_text(row), terminal_columns(stdout)));
+    for (const json& row : rows) print_wrapped(device_text(row));
     return exit_ok;
   }
 

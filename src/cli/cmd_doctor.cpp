@@ -39,7 +39,7 @@ std::string_view name_of(Advice::Level level) {
 }
 
 // Words filled into lines of 80 columns, each line after `indent` spaces. A word that is longer stays whole: it may be a command.
-void print_wrapped(std::string_view text, size_t indent) {
+void print_indented(std::string_view text, size_t indent) {
   size_t column = 0;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
@@ -56,8 +56,8 @@ void print_wrapped(std::string_view text, size_t indent) {
 
 void print_advice(const Advice& advice) {
   fmt::print("{:<8} {}\n", name_of(advice.level), advice.subject);
-  print_wrapped(advice.finding, 9);
-  if (!advice.remedy.empty()) print_wrapped("-> " + advice.remedy, 9);
+  print_indented(advice.finding, 9);
+  if (!advice.remedy.empty()) print_indented("-> " + advice.remedy, 9);
 }
 
 json advice_json(const std::vector<Advice>& advice) {
@@ -142,7 +142,7 @@ class DoctorCommand final : public Command {
       return exit_ok;
     }
     for (const Advice& a : advice) print_advice(a);
-    print_text("\n" + wrapped_lines(summary_of(advice) + "\n", terminal_columns(stdout)));
+    print_wrapped("\n" + summary_of(advice) + "\n");
     return exit_ok;
   }
 

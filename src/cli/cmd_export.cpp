@@ -1,6 +1,7 @@
 // `deepgap export`: a Store as CSV or JSON, or as a smaller or anonymous Store.
 #include "analysis/metric.h"
 #include "base/console.h"
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/baseline_flag.h"
 #include "cli/command.h"
@@ -97,7 +98,7 @@ std::string ExportCommand::chosen_format() const {
   const std::vector<std::string> known{"csv", "json", "db", "mlperf", "log"};
   if (!format_.empty()) {
     if (std::find(known.begin(), known.end(), format_) == known.end())
-      throw Error(ErrorKind::usage, unknown_name("format", format_, known));
+      throw Error(ErrorKind::usage, invalid_choice(format_, "--format", known));
     return format_;
   }
   const std::string ending = std::filesystem::path(output_).extension().string();
@@ -110,7 +111,7 @@ void ExportCommand::check_output(const std::string& format) const {
     throw Error(ErrorKind::usage, "--baseline compares points: add --by point, and write csv or json");
   if (!prices_.empty() && (telemetry_ || (format != "csv" && format != "json")))
     throw Error(ErrorKind::usage, "--prices applies to the rows of csv and json: leave it out");
-  if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, unknown_name("kind of row", by_, {"record", "point"}));
+  if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, invalid_choice(by_, "--by", {"record", "point"}));
   if (telemetry_ && format != "csv" && format != "log")
     throw Error(ErrorKind::usage,
                 fmt::format("--telemetry writes csv or log, not {}: leave out --format, --compact and --recompute", format));

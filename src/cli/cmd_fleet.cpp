@@ -17,6 +17,7 @@
 #include "fleet/task.h"
 #include "record/point_command.h"
 #include "run/interrupts.h"
+#include "run/progress.h"
 #include "run/read_in_child.h"
 #include "telemetry/environment.h"
 
@@ -74,6 +75,7 @@ class FleetCommand final : public Command {
   int wait_for(const Fleet& fleet, Scheduler& scheduler);
   int gather(const Fleet& fleet, Scheduler& scheduler) const;
   int print_status(const Fleet& fleet, Scheduler& scheduler) const;
+  std::unique_ptr<Scheduler> scheduler_of_flag() const;
   Fleet asked() const;
   std::string store_of(const Fleet& fleet) const { return store_.empty() ? fleet.folder + "/gathered.db" : store_; }
 
@@ -170,6 +172,12 @@ void FleetCommand::declare_schedulers(CLI::App& app, const std::string& group) {
 
 double seconds_flag(const std::string& flag, const std::string& text) { return static_cast<double>(duration_flag(flag, text)) / 1e9; }
 
+std::unique_ptr<Scheduler> FleetCommand::scheduler_of_flag() const {
+  const auto& schedulers = Registry<Scheduler>::instance();
+  if (!schedulers.contains(scheduler_)) throw Error(ErrorKind::usage, invalid_choice(scheduler_, "--scheduler", schedulers.names()));
+  return schedulers.make("scheduler", scheduler_);
+}
+
 int FleetCommand::run() {
   const std::string& first = words_.front();
   if (is_in(verbs, first) || is_in(verbs_of_schedulers, first)) return go_on(first);
@@ -202,7 +210,7 @@ Fleet FleetCommand::asked() const {
   if (cpus_ < 0)
     throw Error(ErrorKind::usage, invalid_value(std::to_string(cpus_), "--cpus-per-task", "a number of at least 1, such as 8"));
   fleet.cpus = cpus_ > 0 ? cpus_ : static_cast<int>(allowed_cpus().size());
-  const auto scheduler = Registry<Scheduler>::instance().make("scheduler", scheduler_);
+  const auto scheduler = scheduler_of_flag();
   const auto known = scheduler->options();
   for (const auto& [option, value] : options_) {
     if (value.empty()) continue;
@@ -216,7 +224,7 @@ Fleet FleetCommand::asked() const {
 }
 
 int FleetCommand::start() {
-  const auto scheduler = Registry<Scheduler>::instance().make("scheduler", scheduler_);
+  const auto scheduler = scheduler_of_flag();
   read_in_child({{"kind", "study"}, {"path", words_.front()}}, words_.front(), {});
   const Study study = read_study(words_.front());
   RunSettings settings;
@@ -228,7 +236,7 @@ int FleetCommand::start() {
   if (dry_run_) {
     for (const std::string& note : scheduler->rehearse(planned->fleet)) say(stderr, fmt::format("deepgap: note: {}\n", note));
     const Prices prices = prices_of_flag(prices_);
-    fmt::print("{}", json_ ? plan_json(*planned, prices) : plan_text(*planned, prices));
+    fmt::print("{}", json_ ? plan_json(*planned, prices) : plan_text(*planned, prices, terminal_columns(stdout)));
     return exit_ok;
   }
   const Fleet& fleet = planned->fleet;
@@ -337,7 +345,7 @@ int FleetCommand::gather(const Fleet& fleet, Scheduler& scheduler) const {
   const FleetStatus status = status_of(fleet, attempts, scheduler.list(fleet));
   const auto gathered = gather_fleet(fleet, store, [&] { return interrupts.count() > 0; });
   if (!gathered) return exit_interrupted;
-  fmt::print("{}", json_ ? gathered_json(fleet, status, *gathered, store) : gathered_text(fleet, status, *gathered, store));
+  json_ ? fmt::print("{}", gathered_json(fleet, status, *gathered, store)) : print_wrapped(gathered_text(fleet, status, *gathered, store));
   return gathered->there >= gathered->planned ? exit_ok : exit_points_failed;
 }
 
@@ -345,7 +353,7 @@ int FleetCommand::print_status(const Fleet& fleet, Scheduler& scheduler) const {
   const std::vector<Attempt> attempts = read_attempts(fleet);
   const FleetStatus status = status_of(fleet, attempts, scheduler.list(fleet));
   const std::vector<std::string> notes = node_notes(fleet, attempts);
-  fmt::print("{}", json_ ? status_json(fleet, status, notes) : status_text(fleet, status, notes));
+  json_ ? fmt::print("{}", status_json(fleet, status, notes)) : print_wrapped(status_text(fleet, status, notes));
   return status.missing.empty() && status.held == 0 ? exit_ok : exit_points_failed;
 }
 

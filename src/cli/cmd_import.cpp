@@ -2,6 +2,7 @@
 #include "analysis/words.h"
 #include "base/console.h"
 #include "base/file.h"
+#include "base/messages.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -77,7 +78,7 @@ class ImportCommand final : public Command {
     if (!chip_.empty()) return show_command();
     const std::vector<std::string> formats{"csv", "deepgap", "mlperf", "ncu"};
     if (std::find(formats.begin(), formats.end(), format_) == formats.end())
-      throw Error(ErrorKind::usage, unknown_name("format", format_, formats));
+      throw Error(ErrorKind::usage, invalid_choice(format_, "FORMAT", formats));
     if (file_.empty()) throw Error(ErrorKind::usage, "deepgap import needs a file to read");
     if (format_ == "ncu") return work_confined({.subject = file_}, [&] { return show_ncu(); });
     const std::string store = output_.empty() ? std::filesystem::path(file_).stem().string() + ".db" : output_;
@@ -90,7 +91,7 @@ class ImportCommand final : public Command {
     const auto& cupti = cupti::api();
     const auto chips = supported_chips(cupti);
     const std::string chip = chip_of(chip_, chips);
-    if (chip.empty()) throw Error(ErrorKind::usage, unknown_name("chip", chip_, chips));
+    if (chip.empty()) throw Error(ErrorKind::usage, invalid_choice(chip_, "--chip", chips));
     fmt::print("{} PROGRAM > kernels.csv\n", ncu_command(wanted_metrics(supported_metrics(cupti, chip))));
     return exit_ok;
   }
@@ -224,9 +225,8 @@ class ImportCommand final : public Command {
     fmt::print("{}\n",
                cells == 0 ? "no contradictions" : count_of(cells, "cell contradicts", "cells contradict") + " the others of its row:");
     for (const Contradiction& each : imported.contradictions)
-      deepgap::print_text(wrapped_lines(fmt::format("  {} (row {}), {}: printed {}, expected {} = {}\n", each.label, each.row, each.column,
-                                                    short_text(each.printed, 6), short_text(each.expected, 4), each.formula),
-                                        terminal_columns(stdout)));
+      print_wrapped(fmt::format("  {} (row {}), {}: printed {}, expected {} = {}\n", each.label, each.row, each.column,
+                                short_text(each.printed, 6), short_text(each.expected, 4), each.formula));
   }
 
   static void print_json(const Imported& imported) {

@@ -5,6 +5,7 @@
 #include "cli/selection_flags.h"
 #include "cli/stores.h"
 #include "run/interrupts.h"
+#include "run/progress.h"
 #include "store/merge_stores.h"
 
 #include <deepgap/error.h>
@@ -74,10 +75,10 @@ class MergeCommand final : public Command {
     fmt::print("{} records of {} in {}\n", report.written, in_.size() == 1 ? "one store" : fmt::format("{} stores", in_.size()), out_);
     if (report.same > 0) fmt::print("{} were in several of them\n", report.same);
     if (report.doubled > 0)
-      fmt::print(
+      print_wrapped(fmt::format(
           "{} left out: other measurements of the same study, point and repeat on the same machine. The kept records name them (fact "
           "merge.left_out); --all-runs keeps all\n",
-          report.doubled);
+          report.doubled));
   }
 
   SelectionFlags which_;

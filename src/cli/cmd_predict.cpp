@@ -10,6 +10,7 @@
 #include "cli/predict_points.h"
 #include "cli/predict_text.h"
 #include "cli/shape_flag.h"
+#include "run/progress.h"
 #include "worker/point_options.h"
 
 #include <deepgap/error.h>
@@ -137,7 +138,7 @@ class PredictCommand final : public Command {
                                                                 : known_devices_.figures(known_devices_.named(name, predictor.measured()));
         add_rows(kind, model, device, predictor, rows);
       }
-    std::string text = predictions_text(rows, predictor, engine, kind);
+    std::string text = predictions_text(rows, predictor, engine, kind, terminal_columns(stdout));
     all.insert(all.end(), rows.begin(), rows.end());
     return text;
   }

@@ -5,6 +5,7 @@
 #include "cli/engine_flags.h"
 #include "cli/shape_flag.h"
 #include "cli/written_paths.h"
+#include "run/progress.h"
 #include "run/read_in_child.h"
 #include "worker/point_options.h"
 
@@ -87,19 +88,22 @@ class QuantizeCommand final : public Command {
       fmt::print("{}\n", report.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
       return;
     }
-    fmt::print("{}: {} of {} nodes and {:.1f} % of the multiply-accumulates in INT8, in {:.1f} s\n", order_.output,
-               report.at("quantized_nodes").get<int64_t>(), report.at("quantized_nodes").get<size_t>() + report.at("kept").size(),
-               100 * report.at("mac_share").get<double>(), report.at("seconds").get<double>());
-    fmt::print("  ranges   {}, {}\n  by       {}\n", report.at("method").get<std::string>(), report.at("dataset").get<std::string>(),
-               report.at("calibrated_by").get<std::string>());
+    std::string text =
+        fmt::format("{}: {} of {} nodes and {:.1f} % of the multiply-accumulates in INT8, in {:.1f} s\n", order_.output,
+                    report.at("quantized_nodes").get<int64_t>(), report.at("quantized_nodes").get<size_t>() + report.at("kept").size(),
+                    100 * report.at("mac_share").get<double>(), report.at("seconds").get<double>());
+    text += fmt::format("  ranges   {}, {}\n  by       {}\n", report.at("method").get<std::string>(),
+                        report.at("dataset").get<std::string>(), report.at("calibrated_by").get<std::string>());
     if (const auto& db = report.at("output_sqnr_db"); !db.is_null()) {
-      fmt::print("  outputs  SQNR {:.1f} dB{}\n", db.get<double>(),
-                 db.get<double>() < order_.settings.min_output_sqnr_db ? ", which keeping more nodes in FP32 would not improve" : "");
+      text +=
+          fmt::format("  outputs  SQNR {:.1f} dB{}\n", db.get<double>(),
+                      db.get<double>() < order_.settings.min_output_sqnr_db ? ", which keeping more nodes in FP32 would not improve" : "");
     }
     for (const auto& node : report.at("kept")) {
-      fmt::print("  in FP32  {} ({}): {}\n", node.at("name").get<std::string>(), node.at("op").get<std::string>(),
-                 node.at("reason").get<std::string>());
+      text += fmt::format("  in FP32  {} ({}): {}\n", node.at("name").get<std::string>(), node.at("op").get<std::string>(),
+                          node.at("reason").get<std::string>());
     }
+    print_wrapped(text);
   }
 
   QuantizeOrder order_;

@@ -11,6 +11,7 @@
 #include "cli/recommend_text.h"
 #include "cli/selection_flags.h"
 #include "cli/stores.h"
+#include "run/progress.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -71,7 +72,7 @@ class RecommendCommand final : public Command {
     if (json_) {
       fmt::print("{}", recommendation_json(found, workload, demand, results.currency));
     } else {
-      print_text(recommendation_text(found, workload, demand, results.currency));
+      print_wrapped(recommendation_text(found, workload, demand, results.currency));
     }
     return found.choice ? exit_ok : exit_points_failed;
   }
@@ -106,7 +107,7 @@ class RecommendCommand final : public Command {
       const std::vector<std::string> known{"unchecked", "unstable", "undecided", "invalid", "published"};
       for (const std::string& word : split(allow_, ',')) {
         if (std::find(known.begin(), known.end(), word) == known.end())
-          throw Error(ErrorKind::usage, "--allow: " + unknown_name("kind of row", word, known));
+          throw Error(ErrorKind::usage, invalid_choice(word, "--allow", known));
         demand.allowed.insert(word);
       }
     }
@@ -131,7 +132,7 @@ class RecommendCommand final : public Command {
     for (const Goal goal : {Goal::cost, Goal::energy, Goal::devices, Goal::latency}) {
       if (goal_ == name_of(goal)) return goal;
     }
-    throw Error(ErrorKind::usage, "--minimize: " + unknown_name("goal", goal_, {"cost", "energy", "devices", "latency"}));
+    throw Error(ErrorKind::usage, invalid_choice(goal_, "--minimize", {"cost", "energy", "devices", "latency"}));
   }
 
   // Throws if these Points cannot answer the question at all.

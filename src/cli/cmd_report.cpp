@@ -2,6 +2,7 @@
 #include "analysis/lines.h"
 #include "analysis/point_labels.h"
 #include "base/file.h"
+#include "base/messages.h"
 #include "base/output_file.h"
 #include "base/words.h"
 #include "cli/baseline_flag.h"
@@ -93,7 +94,7 @@ class ReportCommand final : public Command {
     if (format_.empty()) return format_of_name();
     if (format_ == "html" || format_ == "md") return format_;
     throw Error(ErrorKind::usage,
-                unknown_name("format", format_, {"html", "md"}) + (format_ == "csv" ? " (deepgap export writes CSV)" : ""));
+                invalid_choice(format_, "--format", {"html", "md"}) + (format_ == "csv" ? " (deepgap export writes CSV)" : ""));
   }
 
   std::string format_of_name() const {

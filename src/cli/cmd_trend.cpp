@@ -99,12 +99,20 @@ std::string counts_text(const std::vector<TrendSeries>& all) {
 
 void print_series(const std::vector<TrendSeries>& all, Better better) {
   std::string machine = "none yet";
+  int64_t short_ones = 0;  // many, while a history is young: their number says all
   for (const TrendSeries& series : all) {
+    if (series.runs.size() < fewest_runs) {
+      ++short_ones;
+      continue;
+    }
     const std::string where = where_of(series);
-    if (where != machine) print_text(fmt::format("{}:\n", where.empty() ? "a machine without a recorded name" : where));
+    if (where != machine) print_wrapped(fmt::format("{}:\n", where.empty() ? "a machine without a recorded name" : where));
     machine = where;
-    print_text(wrapped_lines(series_text(series, better), terminal_columns(stdout)));
+    print_wrapped(series_text(series, better));
   }
+  if (short_ones > 0)
+    print_wrapped(fmt::format("{} too few runs: finding a change takes {} (--json lists them)\n",
+                              count_of(short_ones, "series has", "series have"), fewest_runs));
   fmt::print("{}\n", counts_text(all));
 }
 
@@ -142,7 +150,7 @@ void print_json(const std::vector<TrendSeries>& all, const std::string& metric, 
 
 int TrendCommand::run() {
   if (json_) format_ = "json";
-  if (format_ != "text" && format_ != "json") throw Error(ErrorKind::usage, unknown_name("format", format_, {"text", "json"}));
+  if (format_ != "text" && format_ != "json") throw Error(ErrorKind::usage, invalid_choice(format_, "--format", {"text", "json"}));
   check_page_path(output_, stores_);
   const Metric* metric = find_metric(metric_);
   if (metric == nullptr)

@@ -140,7 +140,7 @@ int TuneCommand::dry_run(const TuneStudy& tune, const RunSettings& settings) con
     tried += planned.refused ? 0 : 1;
     const std::string fate = planned.refused ? "refused: " + planned.reason : "tried";
     json.push_back({{"point", point_to_json(planned.point)}, {"plan", fate}});
-    if (!json_) fmt::print("{}: {}\n", configuration_text(planned.point, tune.varied), fate);
+    if (!json_) print_wrapped(fmt::format("{}: {}\n", configuration_text(planned.point, tune.varied), fate));
   }
   if (json_) fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
   if (!json_) fmt::print("{} configurations, {} of them tried, in at most {}\n", plan.points.size(), tried, budget_);
@@ -240,10 +240,10 @@ int TuneCommand::print(const TuneStudy& tune, const RunReport& report, const Run
   if (json_) {
     fmt::print("{}", text);
   } else if (report.saved + report.done_before > 0) {
-    for (const std::string& line : failure_lines(report.failures, false)) print_text("  " + line + "\n");
+    for (const std::string& line : failure_lines(report.failures, false)) print_wrapped("  " + line + "\n");
     fmt::print("{} configurations, {} tried, {} left at the end\n", result.configurations, result.tried, result.finalists.size());
     if (!result.finalists.empty()) print_text(finalists_table(tune, result));
-    print_text(answer(tune, result));
+    print_wrapped(answer(tune, result));
   }
   flush_standard_output();
   print_ending(report, settings, json_);

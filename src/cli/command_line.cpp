@@ -162,7 +162,28 @@ std::string CommandLine::as_in_the_help(const std::string& message) const {
   return message;
 }
 
+std::string CommandLine::with_flags(const std::string& message) const {
+  constexpr std::string_view before = "' for ", after = ": expected ";
+  const size_t at = message.find(before), end = at == std::string::npos ? at : message.find(after, at);
+  if (!message.starts_with("invalid value '") || end == std::string::npos) return message;
+  const size_t begin = at + before.size();
+  std::string flag = message.substr(begin, end - begin);
+  flag.erase(0, flag.starts_with("--") ? 2 : 0);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  for (const CLI::App* sub : app_.get_subcommands()) {
+    const CLI::Option* option = sub->get_option_no_throw("--" + flag);
+    if (option == nullptr || option->count() == 0) continue;
+    for (const std::string& name : option->get_lnames()) {
+      const auto is_it = [&](const std::string& word) { return word == "--" + name || word.starts_with("--" + name + "="); };
+      if (std::any_of(written_.begin(), written_.end(), is_it)) flag = name;
+    }
+    return message.substr(0, begin) + "--" + flag + message.substr(end);
+  }
+  return message;
+}
+
 Command* CommandLine::parse(const std::vector<std::string>& arguments) {
+  written_ = arguments;
   const auto asked = [&] { return app_.get_subcommands().empty() ? "" : app_.get_subcommands().front()->get_name(); };
   std::vector<std::string> words = spelled(arguments);
   std::reverse(words.begin(), words.end());  // as CLI11 takes them

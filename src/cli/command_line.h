@@ -24,6 +24,10 @@ class CommandLine {
   // Error{usage}.
   Command* parse(const std::vector<std::string>& arguments);
 
+  // Names the flag as this command line gave it: "invalid value 'x' for precision: ..." is about --precision, and one for --bound about
+  // --slo where that was written.
+  std::string with_flags(const std::string& message) const;
+
   const CLI::App& app() const { return app_; }
   // Returns the commands that are not hidden, by name.
   std::vector<const CLI::App*> shown() const;
@@ -38,6 +42,7 @@ class CommandLine {
   void refuse_extras(const CLI::App& command) const;
   void refuse_empty(const CLI::App& command) const;
 
+  std::vector<std::string> written_;  // the arguments as they were given
   CLI::App app_;
   std::map<const CLI::App*, std::unique_ptr<Command>> commands_;  // they hold the values that CLI11 parses into
 };

@@ -94,6 +94,23 @@ TEST(CommandLine, NamesAnUnknownFlagBeforeItCountsWords) {
   EXPECT_THAT(mistake_in({"compare", "a.db", "b.db", "c.db"}), HasSubstr("At Most 2"));
 }
 
+TEST(CommandLine, AMessageNamesTheFlagAsItWasGiven) {
+  const auto named = [](const std::vector<std::string>& arguments, const std::string& message) {
+    CommandLine line(arguments);
+    line.parse(arguments);
+    return line.with_flags(message);
+  };
+  const std::string message = "invalid value 'fp17' for precision: expected fp32";
+  EXPECT_EQ(named({"check", "net", "-p", "fp17"}, message), "invalid value 'fp17' for --precision: expected fp32");
+  EXPECT_EQ(named({"check", "net"}, message), message) << "it is not from a flag";
+  EXPECT_EQ(named({"run", "net", "--slo", "x"}, "invalid value 'x' for --bound: expected y"), "invalid value 'x' for --slo: expected y");
+  EXPECT_EQ(named({"run", "net", "--slo=x"}, "invalid value 'x' for bound: expected y"), "invalid value 'x' for --slo: expected y");
+  EXPECT_EQ(named({"run", "net", "--max-batch", "0"}, "invalid value '0' for max_batch: expected y"),
+            "invalid value '0' for --max-batch: expected y");
+  EXPECT_EQ(named({"run", "s.toml", "-p", "x"}, "s.toml:3: invalid value 'y' for precision: expected z"),
+            "s.toml:3: invalid value 'y' for precision: expected z");
+}
+
 TEST(CommandLine, FlagsFollowACommand) {
   for (const char* flag : {"-v", "--model", "--frobnicate"}) {
     EXPECT_THAT(mistake_in({flag, "resnet50"}), testing::AllOf(HasSubstr(flag), HasSubstr("deepgap --help")));

@@ -31,9 +31,8 @@ std::string verdict_text(const PointChange& change, const CompareSettings& setti
   if (change.change == Change::same) return fmt::format("same within {}", format_percent(settings.margin));
   if (change.change != Change::unknown) return name_of(change.change);
   if (!change.comparison.interval) return "not enough data: " + why_too_few(change.comparison);
-  if (change.needs_repeats == 0) return fmt::format("not enough data: {} would be seen", format_percent(change.smallest_effect));
-  return fmt::format("not enough data: {} would be seen, {} takes {}", format_percent(change.smallest_effect),
-                     format_percent(settings.margin),
+  if (change.needs_repeats == 0) return fmt::format("not enough data: detects {}", format_percent(change.smallest_effect));
+  return fmt::format("not enough data: detects {}; {} needs {}", format_percent(change.smallest_effect), format_percent(settings.margin),
                      change.comparison.repeats.over_nodes ? count_of(static_cast<int64_t>(change.needs_repeats), "node", "nodes")
                                                           : count_of(static_cast<int64_t>(change.needs_repeats), "repeat", "repeats"));
 }

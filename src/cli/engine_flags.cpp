@@ -76,11 +76,8 @@ void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) 
     throw Error(ErrorKind::usage, fmt::format("--backend {}: this command takes one engine; deepgap run takes several", request.backend));
   require_backend_name(request.backend);
   if (!precision_.empty()) request.precision = precision_named(usual_name("precision", precision_));
-  const auto device = device_from(device_.empty() ? "cpu" : usual_name("device", device_));
-  if (!device)
-    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --device: expected a device such as cpu or cuda:0", device_));
-  if (is_remote(*device)) throw Error(ErrorKind::usage, fmt::format("--device {} is a server{}", device_, of_server));
-  request.device = *device;
+  request.device = device_of_flag(device_.empty() ? "cpu" : device_);
+  if (is_remote(request.device)) throw Error(ErrorKind::usage, fmt::format("--device {} is a server{}", device_, of_server));
   request.threads = threads_or_all(request.threads);
   request.cache_dir = cache_or_default(cache_);
   request.model.shapes = parse_shapes(joined_shapes(shapes_));
@@ -90,6 +87,12 @@ void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) 
   if (isa_.empty()) return;
   if (request.backend != "native") throw Error(ErrorKind::usage, fmt::format("--isa goes with --backend native, not {}", request.backend));
   request.options["isa"] = isa_;
+}
+
+DeviceId device_of_flag(const std::string& text) {
+  const auto device = device_from(usual_name("device", text));
+  if (device && (device->kind == "cpu" || device->kind == "cuda" || is_remote(*device))) return *device;
+  throw Error(ErrorKind::usage, invalid_value(text, "--device", "a device such as cpu or cuda:0"));
 }
 
 int threads_or_all(int threads) {

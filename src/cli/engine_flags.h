@@ -24,6 +24,8 @@ class EngineFlags {
   std::string isa_, device_, cache_, precision_;
 };
 
+// One device of this machine or a server. Throws Error{usage} for others.
+DeviceId device_of_flag(const std::string& text);
 // Throws Error{usage} for a negative number; 0 becomes the CPUs allowed here.
 int threads_or_all(int threads);
 // The folder, or the default one; absolute, since children may work elsewhere.

@@ -174,8 +174,8 @@ TEST(SelectionFlags, HoldWhereAllDo) {
 }
 
 TEST(SelectionFlags, WhatIsWrongNamesTheFlag) {
-  EXPECT_THAT(error_of([] { selection_of({"--outcome", "okay"}); }), HasSubstr("unknown outcome 'okay'; known: ok, refused"));
-  EXPECT_THAT(error_of([] { selection_of({"--verdict", "good"}); }), HasSubstr("unknown verdict 'good'"));
+  EXPECT_THAT(error_of([] { selection_of({"--outcome", "okay"}); }), HasSubstr("invalid value 'okay' for --outcome: expected ok, refused"));
+  EXPECT_THAT(error_of([] { selection_of({"--verdict", "good"}); }), HasSubstr("invalid value 'good' for --verdict: expected none, valid"));
   EXPECT_THAT(error_of([] { selection_of({"--batch", "1..x"}); }), HasSubstr("--batch"));
   EXPECT_THAT(error_of([] {
                 selection_of({"--study", "a,,b"});

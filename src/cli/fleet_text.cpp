@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "record/point_command.h"
+#include "run/text_table.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -52,10 +53,10 @@ std::string status_line(const Fleet& fleet, const FleetStatus& status) {
   return line + fmt::format("; {} of {} records measured", std::min(status.records, fleet.records()), fleet.records());
 }
 
-std::string plan_text(const PlannedFleet& planned, const Prices& prices) {
+std::string plan_text(const PlannedFleet& planned, const Prices& prices, size_t width) {
   const Fleet& fleet = planned.fleet;
-  std::string text =
-      fmt::format("{:<16} {:<28} {:<8}{:>7}{:>10}{:>12}{:>12}\n", "kind", "model", "device", "tasks", "records", "longest", "node-hours");
+  std::vector<TextColumn> columns{{"kind", false, {}},   {"model", false, {}},  {"device", false, {}},   {"tasks", true, {}},
+                                  {"records", true, {}}, {"longest", true, {}}, {"node-hours", true, {}}};
   double amount = 0;
   bool all_known = true;
   for (const Lot& lot : fleet.lots) {
@@ -64,11 +65,17 @@ std::string plan_text(const PlannedFleet& planned, const Prices& prices) {
     const LotCost cost = cost_of(fleet, lot, prices);
     amount += cost.amount;
     all_known &= cost.known;
-    text += fmt::format("{:<16} {:<28} {:<8}{:>7}{:>10}{:>12}{:>12.2f}\n", kind_text(fleet, lot), lot.model, lot.device, lot.tasks, records,
-                        time_text(lot.longest_s), cost.hours);
+    const std::string cells[] = {kind_text(fleet, lot),
+                                 lot.model,
+                                 lot.device,
+                                 std::to_string(lot.tasks),
+                                 std::to_string(records),
+                                 time_text(lot.longest_s),
+                                 fmt::format("{:.2f}", cost.hours)};
+    for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
   }
-  text += fmt::format("{} points, {} records in {} tasks, {} CPUs each; about {:.2f} node-hours", planned.points, fleet.records(),
-                      fleet.tasks.size(), fleet.cpus, fleet.seconds() / 3600);
+  std::string text = fmt::format("{} points, {} records in {} tasks, {} CPUs each; about {:.2f} node-hours", planned.points,
+                                 fleet.records(), fleet.tasks.size(), fleet.cpus, fleet.seconds() / 3600);
   if (!prices.prices.empty())
     text += all_known ? fmt::format(", {:.2f} {}", amount, prices.currency)
                       : fmt::format(", at least {:.2f} {} ({} has no price of some kinds)", amount, prices.currency, prices.label);
@@ -76,7 +83,7 @@ std::string plan_text(const PlannedFleet& planned, const Prices& prices) {
   if (planned.common > 0)
     text += fmt::format("{} of the records measure a point that every task repeats, to compare nodes (--common-runs 0: none)\n",
                         planned.common);
-  return text;
+  return fitted_table(columns, width, {{"model", 20}, {"kind", 12}}) + wrapped_lines(text, width);
 }
 
 std::string plan_json(const PlannedFleet& planned, const Prices& prices) {

@@ -13,7 +13,7 @@ namespace deepgap {
 // "12 of 40 tasks done, 16 run, 12 wait; 480 records".
 std::string status_line(const Fleet& fleet, const FleetStatus& status);
 
-std::string plan_text(const PlannedFleet& planned, const Prices& prices);
+std::string plan_text(const PlannedFleet& planned, const Prices& prices, size_t width);
 std::string plan_json(const PlannedFleet& planned, const Prices& prices);
 std::string status_text(const Fleet& fleet, const FleetStatus& status, const std::vector<std::string>& notes);
 std::string status_json(const Fleet& fleet, const FleetStatus& status, const std::vector<std::string>& notes);

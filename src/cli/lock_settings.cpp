@@ -1,5 +1,6 @@
 #include "cli/lock_settings.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/gpus_child.h"
 #include "telemetry/environment.h"
@@ -27,7 +28,7 @@ WhenBusy when_busy_from(const std::string& text) {
   if (text == "wait") return WhenBusy::wait;
   if (text == "refuse") return WhenBusy::refuse;
   if (text == "share") return WhenBusy::share;
-  throw Error(ErrorKind::usage, "--busy: " + unknown_name("choice", text, {"wait", "refuse", "share"}));
+  throw Error(ErrorKind::usage, invalid_choice(text, "--busy", {"wait", "refuse", "share"}));
 }
 
 }  // namespace deepgap

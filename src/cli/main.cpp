@@ -3,6 +3,8 @@
 #include "base/json_words.h"
 #include "base/words.h"
 #include "cli/command_line.h"
+#include "run/progress.h"
+#include "run/text_table.h"
 
 #include <deepgap/error.h>
 
@@ -53,7 +55,12 @@ bool comes_from_gone_folder(const std::system_error& error) {
 int run_main(const std::vector<std::string>& arguments) {
   CommandLine line(arguments);
   Command* command = line.parse(arguments);
-  return command == nullptr ? exit_ok : command->run();
+  if (command == nullptr) return exit_ok;
+  try {
+    return command->run();
+  } catch (const Error& error) {
+    throw Error(error.kind(), line.with_flags(error.what()));
+  }
 }
 
 }  // namespace
@@ -69,7 +76,8 @@ int main(int argc, char** argv) {
     code = run_main({argv + std::min(argc, 1), argv + argc});
     flush_standard_output();
   } catch (const Error& error) {
-    say(stderr, fmt::format("deepgap: {}\n", one_line(error.what(), longest_message)));  // it may quote a file
+    const std::string message = fmt::format("deepgap: {}\n", one_line(error.what(), longest_message));  // it may quote a file
+    say(stderr, wrapped_lines(message, terminal_columns(stderr)));
     code = exit_code_for(error.kind());
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return output_failed(error.code().value());  // thrown by fmt::print

@@ -33,7 +33,7 @@ std::string kinds_text(const Prediction& found) {
                      format_bytes(parts.state.optimizer), format_bytes(parts.activations));
 }
 
-std::string table(const std::vector<PredictedRow>& rows) {
+std::string table(const std::vector<PredictedRow>& rows, size_t width) {
   std::vector<TextColumn> columns{{"model", false, {}},     {"device", false, {}},
                                   {"precision", false, {}}, {"batch", true, {}},
                                   {"ms", true, {}},         {"low to high", true, {}},
@@ -64,7 +64,15 @@ std::string table(const std::vector<PredictedRow>& rows) {
   std::erase_if(columns, [](const TextColumn& column) {
     return std::all_of(column.cells.begin(), column.cells.end(), [](const std::string& cell) { return cell.empty(); });
   });
-  return columns.empty() ? "" : text_table(columns);
+  return fitted_table(columns, width,
+                      {{"weights + gradients + state + activations"},
+                       {"measured ms"},
+                       {"W"},
+                       {"forward + backward + update"},
+                       {"model", 16},
+                       {"device", 16},
+                       {"memory"},
+                       {"low to high"}});
 }
 
 std::string left_out_text(LeftOut left_out, const std::string& devices) {
@@ -88,8 +96,8 @@ std::string band_text(const Band& band, const std::string& device, const std::st
 }  // namespace
 
 std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend,
-                             MeasuredKind kind) {
-  std::string text = table(rows);
+                             MeasuredKind kind, size_t width) {
+  std::string text;
   std::set<std::string> reasons, bands, devices;
   for (const PredictedRow& row : rows) {
     if (!row.reason.empty())
@@ -102,7 +110,7 @@ std::string predictions_text(const std::vector<PredictedRow>& rows, const Predic
   text += fmt::format("predicted, not measured: fitted to {} points of {}{} on {}\n", predictor.measured().size(), backend,
                       kind == MeasuredKind::training ? " training" : "", join({devices.begin(), devices.end()}, ", "));
   for (const std::string& band : bands) text += band + "\n";
-  return text;
+  return table(rows, width) + wrapped_lines(text, width);
 }
 
 namespace {

@@ -18,9 +18,9 @@ struct PredictedRow {
   std::string reason;  // why nothing is predicted
 };
 
-// A table, what could not be predicted, and what it was made of.
+// A table, what could not be predicted, and what it was made of, in lines at most `width` wide (0: as wide as they are).
 std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend,
-                             MeasuredKind kind);
+                             MeasuredKind kind, size_t width);
 std::string predictions_json(const std::vector<PredictedRow>& rows);
 
 }  // namespace deepgap

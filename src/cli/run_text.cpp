@@ -237,7 +237,8 @@ std::string winners_text(const RunReport& report, size_t width) {
     text += wrapped_lines(machine_text(report) + "\n", width);
   } else if (open && duels_of(report.points).empty()) {
     text += wrapped_lines(
-        "Raise --repeats or --budget, or let the engines take turns (--duel backend); deepgap doctor shows what disturbs.\n", width);
+        "Raise --repeats or --budget, or compare in alternating time slices (--duel backend). deepgap doctor shows what disturbs.\n",
+        width);
   } else if (open && !has_contenders(report)) {
     text += wrapped_lines("Measure longer (--min-duration), or until the difference is clear (--duel backend).\n", width);
   }

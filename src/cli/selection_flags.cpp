@@ -1,6 +1,7 @@
 #include "cli/selection_flags.h"
 
 #include "analysis/cost/prices.h"
+#include "base/messages.h"
 #include "base/text.h"
 #include "cli/axis_values.h"
 #include "record/record_json.h"
@@ -48,7 +49,7 @@ void check_names(const char* flag, const std::vector<std::string>& names, const 
   std::vector<std::string> known;
   for (int i = 0; i <= static_cast<int>(last); ++i) known.emplace_back(name_of(static_cast<decltype(last)>(i)));
   for (const std::string& name : names) {
-    if (!from_name(name)) throw Error(ErrorKind::usage, unknown_name(flag, name, known));
+    if (!from_name(name)) throw Error(ErrorKind::usage, invalid_choice(name, flag, known));
   }
 }
 
@@ -115,8 +116,8 @@ Selection SelectionFlags::selection() const {
     std::vector<std::string> values = flag.is_axis ? axis_values(flag.key, text, name) : split(text, ',');
     if (std::any_of(values.begin(), values.end(), [](const std::string& value) { return value.empty(); }))
       throw Error(ErrorKind::usage, fmt::format("invalid value '{1}' for {0}: expected a list of values, such as a,b", name, text));
-    if (name == "--outcome") check_names("outcome", values, outcome_from, Outcome::interrupted);
-    if (name == "--verdict") check_names("verdict", values, verdict_from, Verdict::invalid);
+    if (name == "--outcome") check_names("--outcome", values, outcome_from, Outcome::interrupted);
+    if (name == "--verdict") check_names("--verdict", values, verdict_from, Verdict::invalid);
     selection.require(flag.key, std::move(values));
   }
   for (const std::string& time : texts(since_key)) selection.since(time_flag("--since", time, false), time);

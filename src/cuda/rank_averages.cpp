@@ -19,7 +19,7 @@ std::string text_of(const NcclId& id) {
 
 NcclId id_of(const std::string& text) {
   NcclId id{};
-  if (text.size() != 2 * sizeof(id.bytes)) throw Error(ErrorKind::internal, "the first rank of the training tells no NCCL id");
+  if (text.size() != 2 * sizeof(id.bytes)) throw Error(ErrorKind::internal, "the first rank of the training sent no NCCL id");
   for (size_t i = 0; i < sizeof(id.bytes); ++i) id.bytes[i] = static_cast<char>(std::strtoul(text.substr(2 * i, 2).c_str(), nullptr, 16));
   return id;
 }

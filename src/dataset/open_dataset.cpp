@@ -1,5 +1,6 @@
 #include "dataset/open_dataset.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 #include "dataset/kinds.h"
 #include "dataset/labels.h"
@@ -182,7 +183,7 @@ std::unique_ptr<TensorsDataset> open_kind(const DatasetRequest& request) {
   }
   if (request.name.find('/') != std::string::npos)
     throw Error(ErrorKind::input, fmt::format("there is no dataset file or folder {}", path));
-  throw Error(ErrorKind::usage, unknown_name("dataset", request.name, {"seeded", "zeros", "pictures", "crops"}));
+  throw Error(ErrorKind::usage, invalid_choice(request.name, "dataset", {"seeded", "zeros", "pictures", "crops"}, "a path"));
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ FleetStatus status_of(const Fleet& fleet, const std::vector<Attempt>& attempts, 
         tried.empty() || tried.back()->reason.empty() ? "" : fmt::format("{}: {}", tried.back()->node, tried.back()->reason);
     if (found == queued.end()) {
       status.missing.push_back(task);
-      status.lines.push_back(fmt::format("task {} is in nobody's hands{}", task, last.empty() ? "" : "; " + last));
+      status.lines.push_back(fmt::format("no node works on task {}{}", task, last.empty() ? "" : "; " + last));
     } else if (found->second->state == QueuedTask::State::running) {
       ++status.running;
       status.lines.push_back(fmt::format("task {} runs on {}", task, found->second->node));

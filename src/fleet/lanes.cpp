@@ -61,7 +61,7 @@ std::vector<QueuedTask> LaneScheduler::list(const Fleet& fleet) {
     } else if (cancelled || is_tried_often(task)) {
       continue;
     } else {
-      queued.reason = "waits for a lane, and for somebody who waits for it (deepgap fleet wait)";
+      queued.reason = "waits for a lane, and for a running `deepgap fleet wait`";
     }
     queue.push_back(queued);
   }

@@ -1,5 +1,6 @@
 // Scheduler `slurm`: a job array for each lot. What Slurm does is left to it: queues, nodes, requeueing after a node's death, time limits.
 #include "base/file.h"
+#include "base/messages.h"
 #include "base/private_folder.h"
 #include "base/registry.h"
 #include "base/text.h"
@@ -252,7 +253,7 @@ class SlurmScheduler final : public Scheduler {
     }
     for (const std::string& name : split(option(fleet, "partition"), ',')) {
       const auto found = std::find_if(all.begin(), all.end(), [&](const Partition& partition) { return partition.name == name; });
-      if (found == all.end()) throw Error(ErrorKind::usage, "--partition: " + unknown_name("partition", name, known));
+      if (found == all.end()) throw Error(ErrorKind::usage, invalid_choice(name, "--partition", known));
       chosen.push_back(*found);
     }
     return chosen;
@@ -268,7 +269,7 @@ class SlurmScheduler final : public Scheduler {
     for (const std::string& kind : fleet.kinds) {
       const bool is_word = kind.find_first_of("&|[]()*") == std::string::npos;  // an expression is Slurm's to judge
       if (is_word && features.count(kind) == 0)
-        throw Error(ErrorKind::usage, "--constraint: " + unknown_name("feature", kind, {features.begin(), features.end()}));
+        throw Error(ErrorKind::usage, invalid_choice(kind, "--constraint", {features.begin(), features.end()}));
     }
   }
 

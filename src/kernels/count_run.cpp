@@ -150,7 +150,7 @@ class Counter {
       if (!known.is_right()) wrong.push_back(fmt::format("{} are {:.6g} and were counted as {:.6g}", known.what, known.expected, sum));
     }
     if (!wrong.empty()) throw Error(ErrorKind::refused, "a kernel whose counts are known was counted wrongly: " + join(wrong, "; "));
-    if (!any) throw Error(ErrorKind::refused, "no kernel tells whether its counters are right");
+    if (!any) throw Error(ErrorKind::refused, "no kernel shows whether its counters are right");
   }
 
   void count_parts(const MetricGroup& group) {

@@ -35,7 +35,7 @@ size_t number_of(const char* name) {
   size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size())
-    throw Error(ErrorKind::refused, fmt::format("CUPTI tells of a range '{}' that nobody named so", text));
+    throw Error(ErrorKind::refused, fmt::format("CUPTI reports a range '{}' that deepgap did not name", text));
   return number;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/file_kind.h"
+#include "base/messages.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "model/content_check.h"
@@ -106,7 +107,7 @@ bool is_gguf(const std::string& name) { return name.ends_with(".gguf") || is_ggu
 
 Graph file_graph(const ModelRequest& request) {
   if (request.weights != "onnx" && request.weights != "seeded")
-    throw Error(ErrorKind::usage, fmt::format("weights '{}': {} file brings its own, leave --weights out", request.weights,
+    throw Error(ErrorKind::usage, fmt::format("weights '{}': {} file has its own; leave --weights out", request.weights,
                                               is_gguf(request.name) ? "a GGUF" : "an ONNX"));
   if (const auto saved = saved_model_named(request.name)) return sized(saved_model_graph(*saved), request);
   if (is_gguf(request.name)) return read_gguf_decoder(request.name);
@@ -135,7 +136,7 @@ std::string weights_path(const ModelRequest& request) {
     return request.weights;
   std::vector<std::string> known{"seeded"};
   for (const auto& [name, file] : sets) known.push_back(name);
-  throw Error(ErrorKind::usage, unknown_name("weights", request.weights, known) + " (or a .safetensors file)");
+  throw Error(ErrorKind::usage, invalid_choice(request.weights, "weights", known, "a .safetensors file"));
 }
 
 std::string describe(DataType type, const Shape& shape) { return fmt::format("{} [{}]", name_of(type), fmt::join(shape, ",")); }

@@ -119,7 +119,8 @@ TEST(ModelSource, NamedWeightsThatAreNotThereSayWhere) {
   EXPECT_THAT(error_of({.name = "efficientnet_lite0", .weights = "imagenet", .data_dir = folder.path()}, ErrorKind::input),
               HasSubstr(folder.path("weights/efficientnet_lite0.safetensors")));
   EXPECT_THAT(error_of({.name = "efficientnet_lite0", .weights = "imagnet"}, ErrorKind::usage), HasSubstr("did you mean 'imagenet'"));
-  EXPECT_THAT(error_of({.name = small, .weights = "imagenet"}, ErrorKind::usage), HasSubstr("unknown weights 'imagenet'"));
+  EXPECT_THAT(error_of({.name = small, .weights = "imagenet"}, ErrorKind::usage),
+              HasSubstr("invalid value 'imagenet' for weights: expected seeded or a .safetensors file"));
   EXPECT_THAT(error_of({.name = small, .weights = folder.path("none.safetensors")}, ErrorKind::input), HasSubstr("none.safetensors"));
 }
 

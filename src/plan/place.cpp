@@ -58,6 +58,7 @@ std::string at_place(const std::string& place, const std::string& cause) {
   // "invalid value 'x' for max_batch: expected ..." names the flag that gave it.
   if (place.starts_with(flag_prefix) && cause.starts_with("invalid value '")) {
     std::string option = place.substr(flag_prefix.size());
+    if (option.starts_with("axis ")) option.erase(0, std::string_view("axis ").size());
     std::replace(option.begin(), option.end(), '-', '_');
     const std::string named = " for " + option + ": expected ";
     if (const size_t at = cause.find(named); at != std::string::npos)

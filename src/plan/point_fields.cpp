@@ -1,5 +1,6 @@
 #include "plan/point_fields.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 #include "plan/usual_names.h"
 #include "record/record_json.h"
@@ -28,6 +29,12 @@ bool is_address(const std::string& value) {
   return port && *port >= least_port && std::find(device_kinds.begin(), device_kinds.end(), host) == device_kinds.end();
 }
 
+[[noreturn]] void refuse_device(const std::string& value) {
+  const std::string kind = value.substr(0, value.find(':'));
+  const bool is_known = std::find(device_kinds.begin(), device_kinds.end(), kind) != device_kinds.end();
+  fail(invalid_value(value, "device", "cpu, cuda:0 or, for several, cuda:0+cuda:1") + (is_known ? "" : did_you_mean(kind, device_kinds)));
+}
+
 void require_port(const DeviceId& server, const std::string& value) {
   const std::string host = server.host.substr(0, server.host.find('/'));
   const size_t colon = host.rfind(':');
@@ -45,13 +52,12 @@ Placement parse_placement(const std::string& value) {
         value));
   if (is_address(value))
     fail(fmt::format("invalid value '{}' for device: expected http://{} or grpc://{} for a server", value, value, value));
-  if (!placement) fail(fmt::format("invalid value '{}' for device: expected cpu, cuda:0 or, for several, cuda:0+cuda:1", value));
+  if (!placement) refuse_device(value);
   for (const DeviceId& device : placement->devices) {
     if (is_remote(device) && device.host.empty())
       fail(fmt::format("device: '{}' is a scheme alone; write {}://host:port", value, device.kind));
     if (is_remote(device)) require_port(device, value);
-    if (!is_remote(device) && std::find(device_kinds.begin(), device_kinds.end(), device.kind) == device_kinds.end())
-      fail(unknown_name("device", device.kind, device_kinds));
+    if (!is_remote(device) && std::find(device_kinds.begin(), device_kinds.end(), device.kind) == device_kinds.end()) refuse_device(value);
   }
   return *placement;
 }
@@ -104,7 +110,8 @@ void add_work(OptionTable<Point>& table) {
   add_name(table, "dataset",
            "dataset: for generation a file of prompts (.txt, .jsonl, .json, .csv); else seeded, zeros, pictures, crops, or a path",
            &Point::dataset);
-  add_name(table, "scenario", "scenario: how load is offered, see the list below", &Point::scenario);
+  add_name(table, "scenario", "scenario: how load is offered: batch, single-stream, server ... (deepgap run --help lists all)",
+           &Point::scenario);
   table.count("batch", "samples per query: 1,2,4 or 1..512*2", &Point::batch, 1, int64_t{1} << 30);
 }
 

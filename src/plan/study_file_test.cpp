@@ -165,15 +165,18 @@ TEST(StudyFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(with("batch = \"\""), "s.toml:3: 'batch': no value; write one, a list 1,2,4 or a range 1..512*2");
   EXPECT_EQ(with("batch = [1,\n2,\n-3]"), "s.toml:3: invalid value '-3' for batch: expected a whole number from 1 to 1073741824");
   EXPECT_EQ(with("batch = 1.5"), "s.toml:3: invalid value '1.5' for batch: expected a whole number from 1 to 1073741824");
-  EXPECT_EQ(with("precision = \"fp6\""), "s.toml:3: unknown precision 'fp6', did you mean 'fp16'?");
-  EXPECT_EQ(with("device = \"xpu\""), "s.toml:3: unknown device 'xpu', did you mean 'cpu'?");
+  EXPECT_EQ(with("precision = \"fp6\""),
+            "s.toml:3: invalid value 'fp6' for precision: expected fp32, tf32, bf16, fp16, mixed, fp8 or int8; did you mean 'fp16'?");
+  EXPECT_EQ(with("device = \"xpu\""),
+            "s.toml:3: invalid value 'xpu' for device: expected cpu, cuda:0 or, for several, cuda:0+cuda:1; did you mean 'cpu'?");
   EXPECT_EQ(with("device = \"cuda:x\""),
             "s.toml:3: invalid value 'cuda:x' for device: expected cpu, cuda:0 or, for several, cuda:0+cuda:1");
   EXPECT_EQ(with("device = \"127.0.0.1:39101\""),
             "s.toml:3: invalid value '127.0.0.1:39101' for device: expected http://127.0.0.1:39101 or grpc://127.0.0.1:39101 for a server");
   EXPECT_EQ(with("device = \"localhost:8000\""),
             "s.toml:3: invalid value 'localhost:8000' for device: expected http://localhost:8000 or grpc://localhost:8000 for a server");
-  EXPECT_EQ(with("device = \"npu:0\""), "s.toml:3: unknown device 'npu', did you mean 'cpu'?");
+  EXPECT_EQ(with("device = \"npu:0\""),
+            "s.toml:3: invalid value 'npu:0' for device: expected cpu, cuda:0 or, for several, cuda:0+cuda:1; did you mean 'cpu'?");
   EXPECT_EQ(with("device = \"http://127.0.0.1:99999\""),
             "s.toml:3: device: 'http://127.0.0.1:99999': '99999' is not a port; expected 1 to 65535");
   EXPECT_EQ(with("device = \"grpc://[::1]:0/path\""), "s.toml:3: device: 'grpc://[::1]:0/path': '0' is not a port; expected 1 to 65535");

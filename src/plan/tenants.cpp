@@ -1,5 +1,6 @@
 #include "plan/tenants.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 #include "plan/point_fields.h"
 #include "record/load_axis.h"
@@ -32,7 +33,7 @@ void require_joinable(const Point& point) {
   if (point.options.contains("mlperf"))
     fail(fmt::format("{}: an MLPerf run ends by rules of its own; leave out --mlperf or the tenants", where));
   const std::string cpus = option_of(point, "tenant_cpus", "share");
-  if (cpus != "share" && cpus != "split") fail(unknown_name("tenant_cpus", cpus, {"share", "split"}));
+  if (cpus != "share" && cpus != "split") fail(invalid_choice(cpus, "tenant_cpus", {"share", "split"}));
   if (cpus == "split" && option_of(point, "affinity", "none") != "none")
     fail(fmt::format("{}: tenant_cpus=split chooses the CPUs; leave out affinity, or split", where));
 }

@@ -98,7 +98,8 @@ TEST(Tenants, what_cannot_be_is_told) {
   const TenantAxes a{{"model", {"a"}}}, b{{"model", {"b"}}};
   EXPECT_THAT(error_of_study({}, {a}), HasSubstr("needs another one beside it"));
   EXPECT_THAT(error_of_study({}, {a, {{"batch", {"2"}}}}), HasSubstr("tenant 2: no model"));
-  EXPECT_THAT(error_of_study({{"tenant_cpus", {"half"}}}, {a, b}), HasSubstr("unknown tenant_cpus 'half'"));
+  EXPECT_THAT(error_of_study({{"tenant_cpus", {"half"}}}, {a, b}),
+              HasSubstr("invalid value 'half' for tenant_cpus: expected share or split"));
   EXPECT_THAT(error_of_study({{"tenant_cpus", {"split"}}, {"affinity", {"0"}}}, {a, b}), HasSubstr("leave out affinity"));
   EXPECT_THAT(error_of_study({{"processes", {"2"}}}, {a, b}), HasSubstr("each tenant is one process"));
   EXPECT_THAT(error_of_study({{"mlperf", {"v6.0"}}}, {a, b}), HasSubstr("MLPerf"));

@@ -45,7 +45,7 @@ std::string device(const std::string& written) {
   if (written.find('/') != std::string::npos) return written;
   std::vector<std::string> devices = split(lower_case(written), '+');
   for (std::string& one : devices) {
-    if (one.starts_with("gpu")) one.replace(0, 3, "cuda");
+    if (one == "gpu" || one.starts_with("gpu:")) one.replace(0, 3, "cuda");
     if (one == "cuda") one = "cuda:0";
     if (parse_int(one) && one[0] != '-') one.insert(0, "cuda:");
   }

@@ -19,6 +19,7 @@ TEST(UsualNames, in_any_case_and_by_other_tools) {
   EXPECT_EQ(usual_name("scenario", "Offline"), "offline");
   EXPECT_EQ(usual_name("device", "CPU"), "cpu");
   EXPECT_EQ(usual_name("device", "gpu"), "cuda:0");
+  EXPECT_EQ(usual_name("device", "gpuu"), "gpuu") << "a message quotes what was written";
   EXPECT_EQ(usual_name("device", "CUDA:1"), "cuda:1");
   EXPECT_EQ(usual_name("device", "0"), "cuda:0");
   EXPECT_EQ(usual_name("device", "cuda:0+cuda:1"), "cuda:0+cuda:1");

@@ -1,5 +1,4 @@
 #include "profile/rows.h"
-#include "profile/ceilings_text.h"
 #include "profile/counted.h"
 #include "profile/show.h"
 
@@ -242,17 +241,6 @@ TEST(Show, FamiliesKernelsAndGapsOfADevice) {
   profile.trace_missing = "no libcupti.so.13";
   EXPECT_THAT(profile_text({"tiny", "fp32", 1, 1, "cuda:0"}, profile, rows, {gpu(), true}, 120, 5),
               HasSubstr("kernels: not available: no libcupti.so.13"));
-}
-
-TEST(Show, AGpusCeilingsStandBesideItsDataSheet) {
-  const std::string text = ceilings_table("cuda:0", {gpu(), true});
-  EXPECT_THAT(text, HasSubstr("NVIDIA H100 80GB HBM3"));
-  EXPECT_THAT(text, HasSubstr("989.50 TFLOP/s (81 %)"));
-  EXPECT_THAT(text, HasSubstr("1.40 GHz, 699 W, sw_power_cap"));
-  EXPECT_THAT(text, HasSubstr("3.35 TB/s (90 %)"));
-  EXPECT_EQ(ceilings_table_json("cuda:0", {gpu(), true}).at("data_sheet").at("flop_per_s").at("fp16"), 989.5e12);
-  EXPECT_THAT(ceilings_table("cuda:0", {{}, false, "there is no driver"}), HasSubstr("no measured peaks of cuda:0: there is no driver"));
-  EXPECT_THAT(ceilings_table("cpu", {machine(), true}), HasSubstr("2 threads"));
 }
 
 }  // namespace

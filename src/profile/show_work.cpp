@@ -97,7 +97,7 @@ std::string known_line(const CountedRun& run) {
   std::vector<std::string> parts;
   for (const KnownCount& one : run.known)
     parts.push_back(fmt::format("{} {} of {}", one.what, short_text(one.counted, 5), short_text(one.expected, 5)));
-  return parts.empty() ? std::string() : fmt::format("counted first, of kernels whose counts are known: {}\n", join(parts, "; "));
+  return parts.empty() ? std::string() : fmt::format("counted first, on kernels with known counts: {}\n", join(parts, "; "));
 }
 
 json value(const Value& of) { return of ? json(*of) : json(nullptr); }

@@ -1,6 +1,7 @@
 #include "published/import_csv.h"
 
 #include "base/hash.h"
+#include "base/messages.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "record/published.h"
@@ -40,7 +41,7 @@ class RowReader {
     const auto known = precision_from(name);
     std::vector<std::string> names;
     for (const Precision precision : all_precisions) names.emplace_back(name_of(precision));
-    if (!known) table_.fail(row_, unknown_name("precision", name, names) + "; the mapping's values can say which one is meant");
+    if (!known) table_.fail(row_, invalid_choice(name, "precision", names) + "; the mapping's values can say which one is meant");
     return *known;
   }
   const std::map<std::string, std::string>& texts() const { return texts_; }
@@ -213,7 +214,7 @@ class TableReader {
 
   Record record_of(const CsvRow& row, const RowReader& cells, int number) {
     const std::string source = !source_.empty() ? source_ : cells.text("source", mapping_.source);
-    if (source.empty()) table_.fail(row, "nobody says who published it: add --source NAME");
+    if (source.empty()) table_.fail(row, "the publisher is not given: add --source NAME");
     if (cells.text("model").empty())
       table_.fail(row, "no model: give a column that is the 'model', or model = \"...\" under [all] of the mapping");
     Record record;

@@ -69,7 +69,7 @@ class PriceReader {
     std::string text = node.is_string() ? node.as_string()->get() : "";
     if (const auto* day = node.as_date()) text = fmt::format("{:04}-{:02}-{:02}", day->get().year, day->get().month, day->get().day);
     const auto days = days_of(text);
-    if (!days) file_.fail(node, "'date' must be when the price was asked for: 2025-04-30, \"2025-04\" or \"2025\"");
+    if (!days) file_.fail(node, "'date' must be when the price was looked up: 2025-04-30, \"2025-04\" or \"2025\"");
     if (days->first > today_) file_.fail(node, fmt::format("'date' {} is in the future", text));
     return text;
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 
 namespace deepgap {
@@ -101,6 +102,7 @@ class Drawing {
         name_of(chart_.y.scale), width, height, html_escaped(chart_.describe));
     draw_axes();
     for (const ChartLine& line : lines_) draw_line(line);
+    draw_tags();
     draw_labels();
     put("</svg>");
     return std::move(out_);
@@ -170,14 +172,54 @@ class Drawing {
     draw_bars(point, x, y);
     put("<path class=\"{}\" transform=\"translate({:.1f} {:.1f})\" d=\"{}\"/>", point.hollow ? "mark hollow" : "mark", x, y,
         markers[static_cast<size_t>(style_index(line.style))]);
-    if (!point.tag.empty() && std::hypot(x - last_tag_x_, y - last_tag_y_) > 15) {
-      last_tag_x_ = x;
-      last_tag_y_ = y;
-      const bool low = y < top + 6;
-      put("<text class=\"tag\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x, low ? y + 17 : y - 9,
-          html_escaped(point.tag));
-    }
     put("</g>");
+  }
+
+  // Tags come last and stand where they cover the fewest markers and other tags.
+  void draw_tags() {
+    std::vector<Place> taken;
+    for (const ChartLine& line : lines_) {
+      for (const ChartPoint& point : line.points)
+        if (!line.faint) taken.push_back({x_.at(point.x), y_.at(point.y), 5, 5});
+    }
+    double last_x = -100, last_y = -100;  // a tag too near to the one before is left out
+    for (const ChartLine& line : lines_) {
+      for (const ChartPoint& point : line.points) {
+        const double x = x_.at(point.x), y = y_.at(point.y);
+        if (point.tag.empty() || std::hypot(x - last_x, y - last_y) <= 15) continue;
+        last_x = x;
+        last_y = y;
+        taken.push_back(draw_tag(point.tag, x, y, taken));
+      }
+    }
+  }
+
+  // A rectangle by its centre and half its size.
+  struct Place {
+    double x, y, half_width, half_height;
+    bool overlaps(const Place& other) const {
+      return std::abs(x - other.x) < half_width + other.half_width && std::abs(y - other.y) < half_height + other.half_height;
+    }
+  };
+
+  Place draw_tag(const std::string& tag, double x, double y, const std::vector<Place>& taken) {
+    const double half_width = static_cast<double>(characters(tag)) * label_width / 2, half_height = 6, aside = half_width + 9;
+    const std::pair<double, double> moves[] = {{0, -13},     {0, 13},       {aside, 0},  {-aside, 0},
+                                               {aside, -13}, {-aside, -13}, {aside, 13}, {-aside, 13}};
+    Place best{x, y, half_width, half_height};
+    size_t fewest = SIZE_MAX;
+    for (const auto& [dx, dy] : moves) {
+      const Place place{x + dx, y + dy, half_width, half_height};
+      const bool is_inside =
+          place.x - half_width >= 0 && place.x + half_width <= width && place.y >= top - 4 && place.y <= bottom - half_height;
+      const auto covered =
+          static_cast<size_t>(std::count_if(taken.begin(), taken.end(), [&](const Place& other) { return place.overlaps(other); }));
+      if (!is_inside || covered >= fewest) continue;
+      fewest = covered;
+      best = place;
+    }
+    put("<text class=\"tag\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", best.x, best.y + 4, html_escaped(tag));
+    return best;
   }
 
   // An end that lies beyond the frame has no cap.
@@ -241,7 +283,6 @@ class Drawing {
   DrawnAxis y_;
   double left_;
   DrawnAxis x_;
-  double last_tag_x_ = -100, last_tag_y_ = -100;  // a tag too near to the one before is left out
   std::string out_;
 };
 

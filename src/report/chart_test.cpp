@@ -53,6 +53,26 @@ TEST(Chart, long_numbers_beside_the_axis_have_room) {
   EXPECT_THAT(svg_up_to(900000), Not(HasSubstr("M50 ")));
 }
 
+// A neighbour right above the point that is named: the tag moves to where it covers no marker, and is drawn after all of them.
+TEST(Chart, a_tag_covers_no_marker) {
+  Chart chart{"", {"x", Scale::linear, {0, 10}}, {"y", Scale::linear, {}}, {}};
+  chart.lines.push_back({"", 0, false, {{0, 0}, {5, 50, {}, {}, {}, {}, false, "", "peak 65.5"}, {10, 100}}});
+  chart.lines.push_back({"", 1, false, {{4.8, 55}, {5, 55}, {5.2, 55}}});
+  const std::string svg = chart_svg(chart);
+  const auto number_at = [&](const std::string& text, size_t from) { return std::stod(svg.substr(svg.find(text, from) + text.size())); };
+  const size_t tag = svg.find("class=\"tag\"");
+  ASSERT_NE(tag, std::string::npos);
+  EXPECT_EQ(svg.find("class=\"mark\"", tag), std::string::npos) << "drawn last";
+  const double x = number_at(" x=\"", tag), y = number_at(" y=\"", tag);
+  size_t marks = 0;
+  for (size_t at = svg.find("translate("); at != std::string::npos; at = svg.find("translate(", at + 1)) {
+    const double mark_x = number_at("translate(", at), mark_y = number_at(" ", at);
+    EXPECT_FALSE(std::abs(mark_x - x) < 30 && std::abs(mark_y - (y - 4)) < 8) << mark_x << " " << mark_y;
+    ++marks;
+  }
+  EXPECT_EQ(marks, 6u);
+}
+
 TEST(Axis, ticks_are_round_and_apart) {
   const DrawnAxis linear(Scale::linear, 10, 142, 250, 30, 30);
   ASSERT_GE(linear.ticks().size(), 3u);

@@ -1,6 +1,8 @@
 #include "report/forest.h"
 
+#include "analysis/lines.h"
 #include "analysis/words.h"
+#include "base/text.h"
 #include "report/axis.h"
 #include "report/html.h"
 
@@ -12,8 +14,8 @@
 namespace deepgap {
 namespace {
 
-constexpr double left = 190, right = wide_right, top = 8, row_height = 26;
-constexpr size_t longest_label = 28;
+constexpr double left = 200, right = wide_right, top = 8, line_height = 14, row_space = 12;
+constexpr size_t widest_label = 28;  // characters in a line
 
 bool can_be_drawn(const ForestRow& row) { return std::isfinite(row.ratio) && row.ratio > 0; }
 bool has_interval(const ForestRow& row) { return row.low && row.high && *row.low > 0 && std::isfinite(*row.high); }
@@ -53,9 +55,52 @@ std::vector<double> ticks_of(const ForestAxis& axis) {
   return ticks;
 }
 
-std::string row_svg(const ForestRow& row, const ForestAxis& axis, double y) {
-  std::string svg = fmt::format("<g><title>{}</title><text class=\"axis-title\" x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>",
-                                html_escaped(row.tip), left - 12, y + 4, html_escaped(shortened(row.label, longest_label)));
+size_t characters(const std::string& text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+// Breaks a label into lines between its words, since what differs may be anywhere in it; a word longer than a line is broken too.
+std::vector<std::string> label_lines(const std::string& label) {
+  std::vector<std::string> lines(1);
+  for (std::string word : split(label, ' ')) {
+    if (!lines.back().empty() && characters(lines.back()) + 1 + characters(word) > widest_label) lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    while (characters(word) > widest_label) {
+      size_t end = widest_label;
+      while ((static_cast<unsigned char>(word[end]) & 0xC0) == 0x80) ++end;  // not within a character
+      lines.back() = word.substr(0, end);
+      lines.emplace_back();
+      word.erase(0, end);
+    }
+    lines.back() += word;
+  }
+  return lines;
+}
+
+// The parts that all labels share are in the chart's title alone.
+struct Labels {
+  std::vector<std::vector<std::string>> lines;  // one label of several lines for each row
+  std::string shared;
+};
+
+Labels labels_of(const Forest& forest) {
+  std::vector<std::string> whole;
+  for (const ForestRow& row : forest.rows) whole.push_back(row.label);
+  Labels labels;
+  for (const std::string& label : labels_apart(whole)) labels.lines.push_back(label_lines(label));
+  if (whole.size() > 1) labels.shared = shared_label(whole);
+  return labels;
+}
+
+double height_of(const std::vector<std::string>& label) { return line_height * static_cast<double>(label.size()) + row_space; }
+
+std::string row_svg(const ForestRow& row, const std::vector<std::string>& label, const ForestAxis& axis, double y) {
+  std::string svg = fmt::format("<g><title>{}</title><text class=\"axis-title\" y=\"{:.1f}\" text-anchor=\"end\">", html_escaped(row.tip),
+                                y + 4 - line_height * static_cast<double>(label.size() - 1) / 2);
+  for (size_t i = 0; i < label.size(); ++i)
+    svg += fmt::format("<tspan x=\"{:.0f}\" dy=\"{:.0f}\">{}</tspan>", left - 12, i == 0 ? 0 : line_height, html_escaped(label[i]));
+  svg += "</text>";
   if (has_interval(row)) svg += fmt::format("<path class=\"bar\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", axis.at(*row.low), y, axis.at(*row.high));
   return svg + fmt::format("<path class=\"{}\" transform=\"translate({:.1f} {:.1f})\" d=\"M-5 -5H5V5H-5Z\"/></g>",
                            row.hollow ? "mark hollow" : "mark", axis.at(row.ratio), y);
@@ -66,9 +111,11 @@ std::string row_svg(const ForestRow& row, const ForestAxis& axis, double y) {
 std::string forest_svg(const Forest& forest) {
   if (std::none_of(forest.rows.begin(), forest.rows.end(), can_be_drawn)) return {};
   const ForestAxis axis(forest);
-  const double bottom = top + row_height * static_cast<double>(forest.rows.size());
+  const Labels labels = labels_of(forest);
+  double bottom = top;
+  for (const auto& label : labels.lines) bottom += height_of(label);
   std::string svg = fmt::format("<svg class=\"chart forest\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", wide_width,
-                                bottom + 42, html_escaped(forest.describe));
+                                bottom + (labels.shared.empty() ? 42 : 58), html_escaped(forest.describe));
   if (forest.margin > 0) {
     const double from = axis.at(1 / (1 + forest.margin));
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"var(--grid)\"/>", from, top,
@@ -80,12 +127,17 @@ std::string forest_svg(const Forest& forest) {
                        format_significant(tick));
   svg += fmt::format("</g><path class=\"axis\" d=\"M{:.0f} {:.1f}H{:.0f}M{:.1f} {:.0f}V{:.1f}\"/>", left, bottom, right, axis.at(1), top,
                      bottom);
-  svg += fmt::format("<text class=\"axis-title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text><g class=\"line s0\">",
-                     (left + right) / 2, bottom + 36, html_escaped(forest.title));
-  double y = top + row_height / 2;
-  for (const ForestRow& row : forest.rows) {
-    if (can_be_drawn(row)) svg += row_svg(row, axis, y);
-    y += row_height;
+  svg += fmt::format("<text class=\"axis-title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", (left + right) / 2,
+                     bottom + 36, html_escaped(forest.title));
+  if (!labels.shared.empty())
+    svg += fmt::format("<text class=\"axis-title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">all rows: {}</text>", wide_width / 2,
+                       bottom + 52, html_escaped(labels.shared));
+  svg += "<g class=\"line s0\">";
+  double y = top;
+  for (size_t i = 0; i < forest.rows.size(); ++i) {
+    const double height = height_of(labels.lines[i]);
+    if (can_be_drawn(forest.rows[i])) svg += row_svg(forest.rows[i], labels.lines[i], axis, y + height / 2);
+    y += height;
   }
   return svg + "</g></svg>";
 }

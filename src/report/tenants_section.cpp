@@ -1,4 +1,5 @@
 // Tenants beside each other: each alone, together, and the ratio.
+#include "report/forest.h"
 #include "report/html.h"
 #include "report/page.h"
 #include "report/sections.h"
@@ -36,9 +37,26 @@ std::string row(const TenantInterference& tenant) {
   return html + "</tr>\n";
 }
 
+// Draws what each tenant keeps of its throughput alone.
+std::string picture(const TenantSet& set) {
+  Forest forest{"Throughput together over throughput alone", "times its throughput alone", 0, {}};
+  for (const TenantInterference& tenant : set.tenants) {
+    if (!tenant.throughput) continue;
+    ForestRow row{tenant_name(tenant.together->point), tenant.throughput->ratio,  {}, {},
+                  !tenant.throughput->separable(),     interference_words(tenant)};
+    if (tenant.throughput->interval) {
+      row.low = tenant.throughput->interval->low;
+      row.high = tenant.throughput->interval->high;
+    }
+    forest.rows.push_back(std::move(row));
+  }
+  const std::string svg = forest_svg(forest);
+  return svg.empty() ? "" : "<figure class=\"wide\">" + svg + "</figure>";
+}
+
 std::string table(const TenantSet& set) {
-  std::string html =
-      fmt::format("<h3>{}</h3><div class=\"scroll\" tabindex=\"0\"><table class=\"points\"><thead><tr>", html_escaped(set.label()));
+  std::string html = fmt::format("<h3>{}</h3>{}<div class=\"scroll\" tabindex=\"0\"><table class=\"points\"><thead><tr>",
+                                 html_escaped(set.label()), picture(set));
   for (const char* title : {"Tenant", "Alone<span>items/s</span>", "Together<span>items/s</span>", "Ratio", "p99 alone<span>ms</span>",
                             "p99 together<span>ms</span>", "Ratio"})
     html += fmt::format("<th scope=\"col\">{}</th>", title);
@@ -55,7 +73,7 @@ std::string tenants_section(const View& view) {
   std::string html =
       "<section id=\"tenants\"><h2>Tenants</h2><p class=\"aside\">Each tenant was measured alone and beside the others, in processes of "
       "their "
-      "own. Small figures are 95 % intervals.</p>";
+      "own. Bars and small figures are 95 % intervals.</p>";
   for (size_t i = 0; i < sets.size() && i < report_caps.statements; ++i) html += table(sets[i]);
   return html +
          left_out_note(sets.size() - std::min(sets.size(), report_caps.statements), "more set is left out", "more sets are left out") +

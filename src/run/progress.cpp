@@ -104,6 +104,8 @@ size_t terminal_columns(std::FILE* out) {
   return ::ioctl(::fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col < 20 ? 80 : size.ws_col;
 }
 
+void print_wrapped(const std::string& text) { print_text(wrapped_lines(text, terminal_columns(stdout))); }
+
 void Progress::clear() {
   if (!live_) return;
   say(out_, "\r\x1b[K");

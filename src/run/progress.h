@@ -26,6 +26,8 @@ std::string detail_text(const Record& record);
 
 // Returns the width of the terminal behind `out`; 0 if it is not a terminal.
 size_t terminal_columns(std::FILE* out);
+// Prints lines for people to standard output. Those wider than the terminal go on below, indented; commands with a "\\" at the break.
+void print_wrapped(const std::string& text);
 
 class Progress {
  public:

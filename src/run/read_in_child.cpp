@@ -32,7 +32,7 @@ ChildLimits reader_limits(const std::vector<std::string>& files) {
 std::string broken_limit(const ExitState& state, const ChildLimits& limits) {
   if (state.signal == SIGXCPU && limits.cpu_seconds)
     return fmt::format("it took more than {} s of CPU time, all that looking at it may take", *limits.cpu_seconds);
-  if (state.signal == SIGXFSZ) return "something tried to write a file, which nobody who looks at files may";
+  if (state.signal == SIGXFSZ) return "something tried to write a file, which the reading process must not do";
   return "";
 }
 

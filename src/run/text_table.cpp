@@ -100,9 +100,11 @@ std::string fitted_table(std::vector<TextColumn> columns, size_t width, const st
   return cut_lines(text_table(columns), width) + (note.empty() ? "" : wrapped_lines("(" + note + "; --json has all)\n", width));
 }
 
-std::vector<std::string> wrapped(const std::string& text, size_t width) {
+namespace {
+
+std::vector<std::string> filled(const std::vector<std::string>& words, size_t width) {
   std::vector<std::string> lines;
-  for (const std::string& word : split(text, ' ')) {
+  for (const std::string& word : words) {
     if (word.empty()) continue;
     if (!lines.empty() && characters(lines.back()) + 1 + characters(word) <= width) {
       lines.back() += " " + word;
@@ -113,12 +115,41 @@ std::vector<std::string> wrapped(const std::string& text, size_t width) {
   return lines;
 }
 
+}  // namespace
+
+std::vector<std::string> wrapped(const std::string& text, size_t width) { return filled(split(text, ' '), width); }
+
+namespace {
+
+// The words of a command; one in quotes keeps its spaces.
+std::vector<std::string> arguments_of(const std::string& command) {
+  std::vector<std::string> words(1);
+  char quote = 0;
+  for (const char letter : command) {
+    if (quote == 0 && letter == ' ') {
+      if (!words.back().empty()) words.emplace_back();
+      continue;
+    }
+    if (quote == 0 && (letter == '\'' || letter == '"'))
+      quote = letter;
+    else if (letter == quote)
+      quote = 0;
+    words.back() += letter;
+  }
+  return words;
+}
+
+}  // namespace
+
 std::string wrapped_lines(const std::string& text, size_t width) {
   std::string shown;
   for (const std::string& line : split(text, '\n')) {
     const std::string indent = line.substr(0, std::min(line.find_first_not_of(' '), line.size()));
     const bool fits = width == 0 || characters(line) <= width || width < indent.size() + 24;
-    shown += (fits ? line : indent + join(wrapped(line, width - indent.size() - 4), "\n" + indent + "    ")) + "\n";
+    const bool is_command = line.compare(indent.size(), 8, "deepgap ") == 0;
+    const size_t room = width - indent.size() - (is_command ? 6 : 4);
+    const auto parts = fits ? std::vector<std::string>{} : filled(is_command ? arguments_of(line) : split(line, ' '), room);
+    shown += (fits ? line : indent + join(parts, (is_command ? " \\\n" : "\n") + indent + "    ")) + "\n";
   }
   shown.pop_back();  // split() gives an empty part behind the last line
   return shown;

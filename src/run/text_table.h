@@ -27,7 +27,8 @@ std::string fitted_table(std::vector<TextColumn> columns, size_t width, const st
 
 // Lines of words, at most `width` wide where no word is longer.
 std::vector<std::string> wrapped(const std::string& text, size_t width);
-// Each line of `text` at most `width` wide (0: as it is); what goes on below is indented by four more.
+// Each line of `text` at most `width` wide (0: as it is); what goes on below is indented by four more. A line that begins with "deepgap "
+// is a command: it breaks between its arguments, with a "\\" that makes a shell read on.
 std::string wrapped_lines(const std::string& text, size_t width);
 
 }  // namespace deepgap

@@ -46,5 +46,11 @@ TEST(WrappedLines, GoOnBelowTheirIndent) {
       << "a file is as wide as it takes";
 }
 
+TEST(WrappedLines, ACommandCanBeCopied) {
+  EXPECT_EQ(wrapped_lines("    deepgap run net --axis 'text=two words' --check on\n", 40),
+            "    deepgap run net --axis \\\n        'text=two words' --check on\n")
+      << "a word in quotes stays whole, and the break has room for the mark";
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -99,7 +99,7 @@ bool is_blank(Database& database) {
 
 int64_t version_of(Database& database) {
   const auto version = parse_int(database.query_text("SELECT value FROM meta WHERE key = 'schema'"));
-  if (!version || *version < 1) throw Error(ErrorKind::input, failure(database.path(), "it is damaged (it does not tell its version)"));
+  if (!version || *version < 1) throw Error(ErrorKind::input, failure(database.path(), "it is damaged (its version is missing)"));
   return std::max(*version, database.query_int("PRAGMA user_version"));  // the same number, in the file's header
 }
 
@@ -134,7 +134,7 @@ void check_version(Database& database) {
     throw Error(ErrorKind::input, failure(path, "it is not a store (an SQLite file of another program)"));
   }
   if (database.query_int("SELECT count(*) FROM sqlite_master WHERE name = 'meta' AND type = 'table' AND sql LIKE 'CREATE TABLE%'") == 0) {
-    throw Error(ErrorKind::input, failure(path, "it is damaged (it does not tell its version)"));
+    throw Error(ErrorKind::input, failure(path, "it is damaged (its version is missing)"));
   }
   const int64_t version = version_of(database);
   if (version > store_schema_version) {

@@ -143,7 +143,7 @@ TEST(StoreErrors, WhatIsReadMustBePlainTables) {
               HasSubstr("profiles is not a plain table"));
   EXPECT_THAT(error_after("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM records; END"), HasSubstr("it has triggers"));
   EXPECT_THAT(error_after("DROP TABLE meta; CREATE VIEW meta AS SELECT 'schema' AS key, '1' AS value"),
-              HasSubstr("it does not tell its version"));
+              HasSubstr("its version is missing"));
 }
 
 TEST(StoreErrors, NamesThatSqliteWouldReadOtherwiseAreFiles) {

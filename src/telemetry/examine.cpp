@@ -143,7 +143,9 @@ constexpr double drowns = 0.10;
 // ", most of all cc1plus (process 4711, 50.1 %)"
 std::string busiest_text(const std::optional<BusyProcess>& busiest) {
   if (!busiest) return "; top shows which";
-  return fmt::format(", most of all {} (process {}, {})", busiest->name, busiest->process, percent_text(busiest->share));
+  const std::string which = busiest->count > 1 ? fmt::format("{} processes", busiest->count) : fmt::format("process {}", busiest->process);
+  return fmt::format(", most of all {}{} ({}, {})", busiest->started_others ? "processes that were started by " : "", busiest->name, which,
+                     percent_text(busiest->share));
 }
 
 }  // namespace

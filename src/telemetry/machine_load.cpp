@@ -15,19 +15,24 @@
 namespace deepgap {
 namespace {
 
-// Maps a process to its name and the ticks that it has used.
-using ProcessTicks = std::map<int, std::pair<std::string, int64_t>>;
+// Ticks of one process, and of its children that ended and that it waited for. Theirs contain those of their children in turn, so each
+// tick counts for one process alone.
+struct Used {
+  std::string name;
+  int64_t own = 0, children = 0;
+};
+using ProcessTicks = std::map<int, Used>;
 
-// "4711 (cc1plus) R 1 ... utime stime": proc(5) has these as fields 14 and 15. A name may hold anything, brackets too.
+// "4711 (cc1plus) R 1 ... utime stime cutime cstime": proc(5) has these as fields 14 to 17. A name may hold anything, brackets too.
 void add_process(const std::string& stat, ProcessTicks& ticks) {
   const size_t open = stat.find('('), close = stat.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close < open) return;
   const auto process = parse_int(trim(stat.substr(0, open)));
   const auto fields = split(trim(stat.substr(close + 1)), ' ');
-  constexpr size_t user = 14 - 3, system = 15 - 3;
-  if (!process || fields.size() <= system) return;
-  ticks[static_cast<int>(*process)] = {stat.substr(open + 1, close - open - 1),
-                                       parse_int(fields[user]).value_or(0) + parse_int(fields[system]).value_or(0)};
+  constexpr size_t user = 14 - 3, system = 15 - 3, children_user = 16 - 3, children_system = 17 - 3;
+  if (!process || fields.size() <= children_system) return;
+  const auto both = [&](size_t a, size_t b) { return parse_int(fields[a]).value_or(0) + parse_int(fields[b]).value_or(0); };
+  ticks[static_cast<int>(*process)] = {stat.substr(open + 1, close - open - 1), both(user, system), both(children_user, children_system)};
 }
 
 ProcessTicks processes(const SystemRoot& root) {
@@ -38,19 +43,35 @@ ProcessTicks processes(const SystemRoot& root) {
   return ticks;
 }
 
-std::optional<BusyProcess> busiest_of(const ProcessTicks& before, const ProcessTicks& after, double total_s) {
-  BusyProcess busiest;
-  int64_t most = 0;
-  for (const auto& [process, now] : after) {
-    const auto was = before.find(process);
-    const int64_t used = now.second - (was == before.end() ? 0 : was->second.second);
-    if (process == ::getpid() || used <= most) continue;
-    most = used;
-    busiest = {process, now.first, 0};
+// What a name used between two looks.
+struct NamedUse {
+  int64_t own = 0, children = 0, most = -1;
+  int process = 0, count = 0;  // the process that used most; how many used any
+  void add(int id, int64_t own_ticks, int64_t children_ticks) {
+    own += own_ticks;
+    children += children_ticks;
+    count += own_ticks + children_ticks > 0 ? 1 : 0;
+    if (own_ticks + children_ticks <= most) return;
+    most = own_ticks + children_ticks;
+    process = id;
   }
-  if (most == 0) return std::nullopt;
-  busiest.share = static_cast<double>(most) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / total_s;
-  return busiest;
+};
+
+std::optional<BusyProcess> busiest_of(const ProcessTicks& before, const ProcessTicks& after, double total_s) {
+  std::map<std::string, NamedUse> names;
+  for (const auto& [process, now] : after) {
+    if (process == ::getpid()) continue;
+    const auto was = before.find(process);
+    const bool is_new = was == before.end() || was->second.name != now.name;
+    names[now.name].add(process, std::max<int64_t>(0, now.own - (is_new ? 0 : was->second.own)),
+                        std::max<int64_t>(0, now.children - (is_new ? 0 : was->second.children)));
+  }
+  const auto used = [](const auto& entry) { return entry.second.own + entry.second.children; };
+  const auto busiest = std::max_element(names.begin(), names.end(), [&](const auto& a, const auto& b) { return used(a) < used(b); });
+  if (busiest == names.end() || used(*busiest) == 0) return std::nullopt;
+  const NamedUse& use = busiest->second;
+  const double share = static_cast<double>(used(*busiest)) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / total_s;
+  return BusyProcess{use.process, busiest->first, share, use.count, use.children > use.own};
 }
 
 struct Look {

@@ -9,10 +9,13 @@
 
 namespace deepgap {
 
+// Processes of one name, which count together: a build runs many short ones.
 struct BusyProcess {
-  int process = 0;
+  int process = 0;   // one of them
   std::string name;  // as the kernel has it
   double share = 0;
+  int count = 1;
+  bool started_others = false;  // most of the share was used by processes that it started and that ended meanwhile
 };
 
 // Shares of the time of all CPUs.
@@ -20,7 +23,7 @@ struct MachineLoad {
   double others = 0;                   // busy with processes other than this one and its children that ended meanwhile
   std::optional<double> steal;         // taken by the hypervisor for other machines
   double pages_swapped_in = 0;         // during the look
-  std::optional<BusyProcess> busiest;  // busiest of the other processes, if any used CPU time
+  std::optional<BusyProcess> busiest;  // name of the other processes that used most, if any used CPU time
 };
 // Sleeps for `look_ms` between two readings. nullopt: /proc/stat is not there or does not advance.
 std::optional<MachineLoad> watch_machine(const SystemRoot& root, int look_ms);

@@ -2,6 +2,8 @@
 
 #include "telemetry/fake_root.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +29,33 @@ TEST(MachineLoad, SharesOfTheLook) {
   EXPECT_EQ(load->busiest->process, 12);
   EXPECT_EQ(load->busiest->name, "a (b) c");
   EXPECT_NEAR(load->busiest->share, 0.14, 0.001);
+}
+
+// A build runs many compilers one after the other: those that ended are in what their parent waited for, those that run have one name.
+TEST(MachineLoad, ShortProcessesCountTogether) {
+  const auto stat = [](int process, const char* name, int own, int children) {
+    return fmt::format("{} ({}) R 1 1 1 0 -1 0 0 0 0 0 {} 0 {} 0 20 0 1 0 5 0 0", process, name, own, children);
+  };
+  FakeRoot fake;
+  fake.with("/proc/stat", "cpu  0 0 0 0 0 0 0 0\n").with("/proc/20/stat", stat(20, "editor", 0, 0));
+  fake.with("/proc/30/stat", stat(30, "ninja", 10, 5000));
+  const auto compilers = watch_machine(SystemRoot(fake.path()), [&] {
+    fake.with("/proc/stat", "cpu  6000 0 0 4000 0 0 0 0\n").with("/proc/20/stat", stat(20, "editor", 900, 0));
+    for (int process = 41; process < 45; ++process) fake.with(fmt::format("/proc/{}/stat", process), stat(process, "cc1plus", 500, 0));
+  });
+  ASSERT_TRUE(compilers && compilers->busiest);
+  EXPECT_EQ(compilers->busiest->name, "cc1plus");
+  EXPECT_EQ(compilers->busiest->count, 4);
+  EXPECT_NEAR(compilers->busiest->share, 0.20, 0.001);
+  EXPECT_THAT(disturbance_words(compilers), testing::HasSubstr("most of all cc1plus (4 processes, 20 %)"));
+
+  fake.with("/proc/stat", "cpu  0 0 0 0 0 0 0 0\n");
+  const auto ended = watch_machine(SystemRoot(fake.path()), [&] {
+    fake.with("/proc/stat", "cpu  6000 0 0 4000 0 0 0 0\n").with("/proc/30/stat", stat(30, "ninja", 20, 9500));
+  });
+  ASSERT_TRUE(ended && ended->busiest);
+  EXPECT_EQ(ended->busiest->process, 30);
+  EXPECT_THAT(disturbance_words(ended), testing::HasSubstr("most of all processes that were started by ninja (process 30, 45 %)"));
 }
 
 TEST(MachineLoad, WhatDisturbedARunIsNamedFromATenthOn) {

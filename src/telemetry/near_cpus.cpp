@@ -21,7 +21,7 @@ std::vector<int> cpus_near(const DeviceId& device, const Facts& environment, con
   const auto fact = environment.find(fmt::format("gpu.cuda{}.pci_bus_id", device.index));
   const auto* address = fact == environment.end() ? nullptr : std::get_if<std::string>(&fact->second);
   if (address == nullptr || address->starts_with("not available")) {
-    refuse(fmt::format("which CPUs feed {} is not known: NVML tells no PCI address", name));
+    refuse(fmt::format("which CPUs feed {} is not known: NVML reports no PCI address", name));
   }
   const std::string folder = "/sys/bus/pci/devices/" + *address;
   const auto node = root.integer(folder + "/numa_node");

@@ -141,7 +141,7 @@ Facts gpu_facts(const NvmlApi& api, NvmlDevice device, const std::string& root) 
   facts["persistence_mode"] = fact_or(nvml_call(api.persistence, device, &persistent), [&] { return persistent != 0; });
   facts["ecc"] = mode_fact(api.ecc_mode, device);
   facts["mig"] = mode_fact(api.mig_mode, device);
-  facts["power_reading"] = std::string(tells_power_of_the_moment(api, device) ? "of the moment" : "as nvmlDeviceGetPowerUsage tells");
+  facts["power_reading"] = std::string(tells_power_of_the_moment(api, device) ? "of the moment" : "from nvmlDeviceGetPowerUsage");
   add_processor(api, device, facts);
   add_place(api, device, SystemRoot(root), facts);
   add_links(api, device, facts);

@@ -112,7 +112,7 @@ TEST(NvmlProbe, what_a_gpu_does_not_offer_is_missing_and_never_zero) {
   EXPECT_THAT(probe->missing().at("processes.cuda0"), HasSubstr("denies"));
   EXPECT_THAT(probe->missing().at("ecc_corrected.cuda0"), HasSubstr("does not have this function")) << "an older library";
   EXPECT_DOUBLE_EQ(find(*probe, "power.cuda0")->values.at(0), 300) << "then the mean over a second";
-  EXPECT_EQ(std::get<std::string>(probe->environment().at("gpu.cuda0.power_reading")), "as nvmlDeviceGetPowerUsage tells");
+  EXPECT_EQ(std::get<std::string>(probe->environment().at("gpu.cuda0.power_reading")), "from nvmlDeviceGetPowerUsage");
 }
 
 TEST(NvmlProbe, counters_are_kept_as_read_though_they_wrap_or_start_again) {

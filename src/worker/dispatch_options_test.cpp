@@ -64,7 +64,8 @@ TEST(DispatchOptions, WrongValuesAreOneLine) {
   EXPECT_EQ(message_of("max_delay", "5"), "invalid value '5' for max_delay: expected a time from 0 to 1m, such as 2ms");
   EXPECT_EQ(message_of("shed_allowed", "0.5"), "invalid value '0.5' for shed_allowed: expected a percentage from 0% to 100%");
   EXPECT_EQ(message_of("shed_allowed", "nan%"), "invalid value 'nan%' for shed_allowed: expected a percentage from 0% to 100%");
-  EXPECT_EQ(message_of("shed", "drop-oldes"), "unknown shed 'drop-oldes', did you mean 'drop-oldest'?");
+  EXPECT_EQ(message_of("shed", "drop-oldes"),
+            "invalid value 'drop-oldes' for shed: expected none, reject-newest or drop-oldest; did you mean 'drop-oldest'?");
 }
 
 TEST(DispatchOptions, ABareSessionNeedsNoDispatcher) {

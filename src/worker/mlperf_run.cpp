@@ -1,5 +1,6 @@
 #include "worker/mlperf_run.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 #include "record/point_option.h"
 
@@ -15,7 +16,10 @@ LoadgenRunSettings loadgen_run_of(const Point& point, int64_t library_size) {
 }
 
 std::unique_ptr<Scenario> scenario_of(const Point& point) {
-  return Registry<Scenario>::instance().make("scenario", is_mlperf(point) ? "batch" : point.scenario);
+  const auto& scenarios = Registry<Scenario>::instance();
+  const std::string name = is_mlperf(point) ? "batch" : point.scenario;
+  if (!scenarios.contains(name)) throw Error(ErrorKind::usage, invalid_choice(name, "scenario", scenarios.names()));
+  return scenarios.make("scenario", name);
 }
 
 size_t mlperf_library_size(const Point& point) {

@@ -1,6 +1,7 @@
 #include "worker/plugin.h"
 
 #include "base/hash.h"
+#include "base/messages.h"
 #include "base/text.h"
 
 #include <dlfcn.h>
@@ -114,7 +115,7 @@ void require_backend_name(const std::string& name) {
   for (const AbsentBackend& absent : absent_backends()) known.push_back(absent.name);
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   if (none) throw Error(ErrorKind::input, fmt::format("no backend plug-ins in {}", join(plugin_folders(), ", ")));
-  throw Error(ErrorKind::usage, unknown_name("backend", name, known));
+  throw Error(ErrorKind::usage, invalid_choice(name, "backend", known));
 }
 
 std::unique_ptr<Plugin> open_plugin(const std::string& name) {

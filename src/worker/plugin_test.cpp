@@ -85,7 +85,7 @@ TEST(Plugin, UnknownNameIsCorrected) {
 TEST(Plugin, NameCannotLeaveTheFolder) {
   const PluginFolder folder;
   folder.write("deepgap_alpha.so", "");
-  EXPECT_THAT(refusal([] { open_plugin("x/../alpha"); }, ErrorKind::usage), HasSubstr("unknown backend"));
+  EXPECT_THAT(refusal([] { open_plugin("x/../alpha"); }, ErrorKind::usage), HasSubstr("invalid value 'x/../alpha' for backend: expected "));
 }
 
 TEST(Plugin, KeepsTheLoadersReason) {

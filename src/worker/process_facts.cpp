@@ -40,7 +40,7 @@ double process_cpu_seconds() {
 std::string affinity_of_this_thread() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return "not available: the kernel did not tell";
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return "not available: the kernel did not report it";
   std::vector<std::string> cpus;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(std::to_string(cpu));

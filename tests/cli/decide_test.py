@@ -298,7 +298,7 @@ class DecideTest(unittest.TestCase):
         self.assertIn("did you mean 'energy'", said("recommend", PEAK, "--minimize", "enrgy"))
         self.assertIn("did you mean 'unchecked'", said("recommend", PEAK, "--allow", "uncheckd"))
         self.assertIn("no such", said("import", "csv", "nothing.csv").lower())
-        self.assertIn("unknown format", said("import", "xls", os.path.join(PUBLISHED, "v100_p100_cost.csv")))
+        self.assertIn("invalid value 'xls' for FORMAT: expected csv, deepgap", said("import", "xls", os.path.join(PUBLISHED, "v100_p100_cost.csv")))
         self.assertIn("deepgap does not know", said("import", "csv", os.path.join(self.dir, "prices.toml")))
 
 

@@ -161,7 +161,7 @@ class KserveTest(StoreCase):
     def test_a_batch_over_the_servers_maximum_is_refused(self):
         row = self.served(1, "--batch", "9")
         self.assertEqual(row["outcome"], "refused")
-        self.assertIn("double takes at most 8 samples a request on this server, 9 are asked for", row["reason"])
+        self.assertIn("double accepts at most 8 samples a request on this server; this point sends 9", row["reason"])
 
     def test_what_is_wrong_in_what_was_written_is_said_before_anything_is_measured(self):
         url = self.server.url

@@ -60,7 +60,7 @@ class Schedule(unittest.TestCase):
         cases = [(["--settings", folder / "none.json"], "none.json"), (["--settings", text], "not a JSON object"),
                  (["--settings", folder], ""), ([], "--settings"),
                  (["--settings", self.settings(), "--limit", "-1"], "--limit"), (["--settings", self.settings(), "--limit", "many"], "--limit"),
-                 (["--settings", self.settings(), "--mlperf", "v9"], "unknown MLPerf round 'v9'")]
+                 (["--settings", self.settings(), "--mlperf", "v9"], "invalid value 'v9' for --mlperf: expected v5.0")]
         for arguments, said in cases:
             self.refused(arguments, said)
         for settings, said in [({"target_qps": 0}, "target_qps is 0"), ({"target_qps": -5}, "target_qps is -5"),

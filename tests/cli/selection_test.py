@@ -56,7 +56,7 @@ class SelectionTest(StoreCase):
         for name, words in READERS.items():
             for flags, said in ((["--batch", "7"], "unknown batch '7'; known: 1, 2, 4"), (["--backend", "nul"], "did you mean 'null'?"),
                                 (["--tag", "never"], "no record has a tag"), (["--until", "2020-01-01"], "no record until 2020-01-01"),
-                                (["--verdict", "vlid"], "unknown verdict 'vlid', did you mean 'valid'?")):
+                                (["--verdict", "vlid"], "invalid value 'vlid' for --verdict: expected none, valid")):
                 with self.subTest(command=name, flags=flags):
                     error = deepgap(*words(self.store, self.out), *flags, code=2)
                     self.assertEqual(len(error.strip().splitlines()), 1, error)

@@ -147,7 +147,7 @@ class TritonTest(StoreCase):
         result = self.run_deepgap("--device", self.address(self.triton), "--model", "dleay")
         self.assertEqual(result.returncode, 2)
         self.assertIn("unknown model 'dleay', did you mean 'delay'?", result.stderr)
-        self.assertIn("delay takes at most 8 samples a request", self.served(1, "delay", "--batch", "9")["reason"])
+        self.assertIn("delay accepts at most 8 samples a request", self.served(1, "delay", "--batch", "9")["reason"])
 
     def test_a_server_that_ends_and_comes_back_in_mid_run(self):
         triton = Triton(tempfile.mkdtemp(prefix="triton-", dir=self.dir))

@@ -229,7 +229,7 @@ class WordsTest(StoreCase):
         self.assertTrue(script.startswith("#compdef deepgap"))
         self.assertIn("--batch", script)
         self.assertNotIn("__worker", script)
-        self.assertIn("unknown shell", self.refused("fish", command=["completion"]))
+        self.assertIn("invalid value 'fish' for SHELL: expected bash or zsh", self.refused("fish", command=["completion"]))
 
     def test_the_manual_is_one(self):
         page = subprocess.run([PROGRAM, "manual"], capture_output=True, text=True, check=True).stdout

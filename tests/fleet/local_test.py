@@ -113,7 +113,7 @@ class LocalTest(FleetCase):
     def test_cancelled_it_says_so_and_submitted_again_it_goes_on(self):
         self.fleet(self.study(points=4), "--detach", "--task-time", "1s")
         self.fleet("cancel", "s.fleet")
-        self.assertIn("in nobody's hands", self.fleet("wait", "s.fleet", code=1))
+        self.assertIn("no node works on task", self.fleet("wait", "s.fleet", code=1))
         self.fleet("submit", "s.fleet")
         self.assert_exactly_once()
 

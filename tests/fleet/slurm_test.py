@@ -118,7 +118,7 @@ class SlurmTest(FleetCase):
         self.until(lambda: self.running(), "a task runs")
         self.fleet("cancel", "s.fleet")
         self.until(lambda: not self.slurm("squeue", "-h"), "the queue is empty")
-        self.assertIn("in nobody's hands", self.fleet("status", "s.fleet", code=1))
+        self.assertIn("no node works on task", self.fleet("status", "s.fleet", code=1))
         self.fleet("submit", "s.fleet")
         self.assert_exactly_once()
 
@@ -155,7 +155,7 @@ class SlurmTest(FleetCase):
         self.study()
         text = self.text()
         cases = [
-            (text, ["--partition", "mian"], "--partition: unknown partition 'mian', did you mean 'main'?"),
+            (text, ["--partition", "mian"], "invalid value 'mian' for --partition: expected "),
             (text, ["--constraint", "evn"], "did you mean 'even'?"),
             (text, ["--time", "soon"], "invalid value 'soon' for --time"),
             (text, ["--partition", "short", "--time", "1h"], "--time 1h: the partition allows 0-00:02:00"),

@@ -102,14 +102,21 @@ class BestEngine final : public Finding {
     if (like) {
       const auto comparison = compare_points(*like->first->point, *like->second->point, "throughput", confidence);
       const std::string own = like->first != &best ? with_batch(*like->first) : equal.empty() ? std::string("That") : best.line->label;
+      note_effect(comparison, statement);
       if (comparison) equal.push_back(fmt::format("{} is {}", own, comparison_words(*comparison, with_batch(*like->second))));
       statement.points.push_back(like->second->point);
     }
     if (like && like->first == &best && like->second->point == rival.point) return;
     const auto comparison = compare_points(*best.point, *rival.point, "throughput", confidence);
     if (!comparison) return;
+    note_effect(comparison, statement);
     across.push_back(comparison_words(*comparison, with_batch(rival)));
     statement.points.push_back(rival.point);
+  }
+
+  // A choice matters as much as the nearest rival is behind; the first comparison is with that one.
+  static void note_effect(const std::optional<Comparison>& comparison, Statement& statement) {
+    if (statement.points.size() == 1) statement.effect = certain_effect(comparison);
   }
 
   // Compares with the nearest rival at its batch, if the two are best at different ones.

@@ -95,6 +95,7 @@ class EndToEndPace final : public Finding {
     }
     if (mode_of(best) == "overlapped") {
       const auto gain = serial == nullptr ? std::nullopt : compare_points(best, *serial, "throughput");
+      statement.effect = certain_effect(gain);
       if (gain) statement.detail += fmt::format("Overlapped, the throughput is {}. ", comparison_words(*gain, "serial"));
       statement.detail += bound(best, alone);
     }

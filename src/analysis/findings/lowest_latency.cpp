@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace deepgap {
@@ -61,12 +62,15 @@ class LowestLatency final : public Finding {
                     format_estimate(least.point->find("latency_p50_ms")->estimate), least.line->label, least.point->point.batch);
     statement.points = {least.point};
     std::vector<std::string> words;
+    double nearest = INFINITY;  // a choice matters as much as the nearest rival is behind
     for (const auto& [backend, other] : best) {
       if (other.point == least.point) continue;
       statement.points.push_back(other.point);
       const auto comparison = compare_points(*least.point, *other.point, "latency_p50_ms", confidence_of_best(best.size()));
       if (comparison) words.push_back(comparison_words(*comparison, other.line->label));
+      nearest = std::min(nearest, certain_effect(comparison));
     }
+    statement.effect = std::isinf(nearest) ? 0 : nearest;
     if (!words.empty()) statement.detail = "That is " + list_of(words, 3) + ". ";
     if (const MetricSummary* p99 = least.point->find("latency_p99_ms")) {
       statement.detail += fmt::format("One query in a hundred takes longer than {} ms.", format_estimate(p99->estimate));

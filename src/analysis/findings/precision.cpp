@@ -59,6 +59,7 @@ class PrecisionEffect final : public Finding {
     Statement statement;
     statement.points = {pair.one, pair.other};
     const auto gain = compare_points(peak, *pair.other, "throughput");
+    statement.effect = certain_effect(gain);
     const std::string precision(name_of(line.key.precision));
     statement.headline = fmt::format("{}, {}: {} is {}", workload.label, label_without(line, precision), precision,
                                      gain ? comparison_words(*gain, "fp32") : "not comparable with fp32");

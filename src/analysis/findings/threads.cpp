@@ -47,6 +47,7 @@ class ThreadScaling final : public Finding {
     statement.points = {best.peak()};
     if (&best != &fewest) statement.points.push_back(fewest.peak());
     const auto gain = compare_points(*best.peak(), *fewest.peak(), "throughput");
+    statement.effect = certain_effect(gain);
     if (&best == &fewest || !gain) {
       statement.detail = "More threads do not help.";
     } else {

@@ -197,7 +197,7 @@ void ServerAnswer::make_room(Output& output, size_t bytes) {
 
 std::optional<Fault> ServerAnswer::place(std::string_view tensors) {
   if (tensors.size() != all_bytes_)
-    return wrong_answer(fmt::format("{} bytes of tensors, the answer tells {}", tensors.size(), all_bytes_));
+    return wrong_answer(fmt::format("{} bytes of tensors, but the answer announces {}", tensors.size(), all_bytes_));
   for (size_t i = 0; i < ports_.size(); ++i) {
     Output& output = outputs_[i];
     const auto* data = reinterpret_cast<const std::byte*>(tensors.data()) + output.begin;

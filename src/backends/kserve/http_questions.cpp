@@ -29,7 +29,7 @@ class HttpQuestions final : public Questions {
 
   std::optional<Fault> server() override {
     if (auto fault = get("/v2")) return fault;
-    if (is_page()) refuse("answers with an HTML page: a proxy or another service, no KServe v2 server");
+    if (is_page()) refuse("answers with an HTML page: a proxy or another service, not a KServe v2 server");
     take(read_server);
     return std::nullopt;
   }
@@ -60,11 +60,11 @@ class HttpQuestions final : public Questions {
   [[noreturn]] void other_server(const Fault& fault) override {
     if (request_.status() == 401 || request_.status() == 403) refuse(fault.what + token_hint);
     if (is_page())
-      refuse(
-          fmt::format("{} with an HTML page: a proxy or another service, no KServe v2 server", fault.what.substr(0, fault.what.find(':'))));
+      refuse(fmt::format("{} with an HTML page: a proxy or another service, not a KServe v2 server",
+                         fault.what.substr(0, fault.what.find(':'))));
     if (request_.status() != 404) refuse(fmt::format("/v2 {}", fault.what));
     if (!get("/v1/models") && parse_json(request_.body().json()).is_object()) refuse("speaks KServe v1 alone; deepgap speaks v2");
-    refuse("no KServe v2 server: /v2 answered 404");
+    refuse("not a KServe v2 server: /v2 answered 404");
   }
 
   // Errors in the answer are reported with this server's name.

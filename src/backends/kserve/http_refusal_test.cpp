@@ -22,10 +22,10 @@ std::string said_of(const ScriptedReply& reply, const std::string& path = "/v2")
 TEST(KserveRefusal, NoKserveServer) {
   ScriptedModel none;
   none.instead = [](const ScriptedRequest&) { return ScriptedReply{.status = 404, .body = "not found", .content_type = "text/plain"}; };
-  EXPECT_THAT(refusal<ByHttp>(none).what(), HasSubstr("no KServe v2 server: /v2 answered 404"));
-  EXPECT_THAT(said_of({.body = R"({"hello":"world"})"}), HasSubstr("no KServe v2 server: /v2 tells no name"));
+  EXPECT_THAT(refusal<ByHttp>(none).what(), HasSubstr("not a KServe v2 server: /v2 answered 404"));
+  EXPECT_THAT(said_of({.body = R"({"hello":"world"})"}), HasSubstr("not a KServe v2 server: the answer to /v2 has no name"));
   EXPECT_THAT(said_of({.body = "[1, 2"}), AllOf(HasSubstr("http://127.0.0.1:"), HasSubstr("is not JSON of KServe v2")));
-  EXPECT_THAT(said_of({}), HasSubstr("no KServe v2 server: the answer to /v2 is empty"));
+  EXPECT_THAT(said_of({}), HasSubstr("not a KServe v2 server: the answer to /v2 is empty"));
 }
 
 TEST(KserveRefusal, AnHtmlPageOfAProxy) {
@@ -58,7 +58,7 @@ TEST(KserveRefusal, AWordThatNamesNoModel) {
 
 TEST(KserveRefusal, MetadataThatAreNone) {
   const auto said = [](const std::string& metadata) { return said_of({.body = metadata}, "/v2/models/double"); };
-  EXPECT_THAT(said("{}"), HasSubstr("does not tell the inputs"));
+  EXPECT_THAT(said("{}"), HasSubstr("does not report the inputs"));
   EXPECT_THAT(
       said(R"({"inputs":[{"name":"x","datatype":"BYTES","shape":[1]}],"outputs":[]})"),
       AllOf(HasSubstr("datatype 'BYTES' cannot be measured"), HasSubstr("elements of 'x'"), HasSubstr("name the model that takes")));

@@ -67,7 +67,7 @@ Support KserveBackend::supports(const EngineRequest& request, const GraphSummary
   const int64_t largest = *std::max_element(request.batch_sizes.begin(), request.batch_sizes.end());
   const std::optional<int64_t> most = found->second.max_batch;
   if (most && *most > 0 && largest > *most)
-    return {false, fmt::format("{} takes at most {} samples a request on this server, {} are asked for", graph.name, *most, largest)};
+    return {false, fmt::format("{} accepts at most {} samples a request on this server; this point sends {}", graph.name, *most, largest)};
   return {};
 }
 

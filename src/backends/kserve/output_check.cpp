@@ -51,12 +51,11 @@ bool possible_shape(std::span<const int64_t> shape) {
 std::optional<Fault> check_output(const Port& port, std::span<const int64_t> shape, std::string_view datatype, int64_t batch) {
   if (element_count(shape) == 0) return wrong_answer(fmt::format("output '{}' is empty, of shape {}", port.name, shape_text(shape)));
   if (!fits(port, shape, batch))
-    return wrong_answer(
-        fmt::format("output '{}' has the shape {}, {} were asked for", port.name, shape_text(shape), wanted_text(port, batch)));
+    return wrong_answer(fmt::format("output '{}' has the shape {}; expected {}", port.name, shape_text(shape), wanted_text(port, batch)));
   const std::string_view type = datatype_name(port.type);
   if (datatype.empty() || datatype == type) return std::nullopt;
   if (!is_datatype(datatype)) return wrong_answer(fmt::format("output '{}' has a datatype that is not one of KServe v2", port.name));
-  return wrong_answer(fmt::format("output '{}' is {}, the metadata tell {}", port.name, datatype, type));
+  return wrong_answer(fmt::format("output '{}' is {}, but the metadata says {}", port.name, datatype, type));
 }
 
 }  // namespace deepgap

@@ -63,7 +63,7 @@ std::vector<ServedTensor> read_tensors(const json& metadata, const char* key, co
 
 json parsed(std::string_view text, const std::string& what) {
   json read = parse_json(text);
-  if (text.empty()) refuse(fmt::format("no KServe v2 server: {} is empty", what));
+  if (text.empty()) refuse(fmt::format("not a KServe v2 server: {} is empty", what));
   if (!read.is_object()) refuse(fmt::format("{} is not JSON of KServe v2: {}", what, printable(std::string(text.substr(0, 60)))));
   return read;
 }
@@ -124,8 +124,9 @@ ServedTensor served_tensor(const std::string& name, const std::string& datatype,
 }
 
 void require_tensors(size_t count, const char* which, const std::string& model) {
-  if (count == 0) refuse(fmt::format("the server does not tell the {} of {}: its metadata have none", which, model));
-  if (count > most_tensors) refuse(fmt::format("the metadata of {} tell {} {}, at most {} are taken", model, count, which, most_tensors));
+  if (count == 0) refuse(fmt::format("the server does not report the {} of {}: its metadata lists none", which, model));
+  if (count > most_tensors)
+    refuse(fmt::format("the metadata of {} lists {} {}; deepgap accepts at most {}", model, count, which, most_tensors));
 }
 
 namespace {
@@ -161,7 +162,7 @@ Graph graph_of(const ServedModel& model) {
 void read_server(std::string_view text, ServedModel& model) {
   const json server = parsed(text, "the answer to /v2");
   const std::string name = text_in(server, "name"), version = text_in(server, "version");
-  if (name.empty()) refuse("no KServe v2 server: /v2 tells no name");
+  if (name.empty()) refuse("not a KServe v2 server: the answer to /v2 has no name");
   model.server = version.empty() ? name : name + " " + version;
   const auto extensions = server.find("extensions");
   if (extensions == server.end() || !extensions->is_array()) return;

@@ -137,11 +137,11 @@ TEST(NativeBackend, WrongOptionValuesAreTheUsersMistake) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return std::string(error.what());
   };
-  EXPECT_EQ(complaint("path", "fats"), "native: unknown path 'fats', did you mean 'fast'?");
-  EXPECT_THAT(complaint("isa", "sse9"), ::testing::HasSubstr("unknown isa 'sse9'"));
+  EXPECT_EQ(complaint("path", "fats"), "native: invalid value 'fats' for path: expected fast or plain; did you mean 'fast'?");
+  EXPECT_THAT(complaint("isa", "sse9"), ::testing::HasSubstr("invalid value 'sse9' for isa: expected "));
   EXPECT_EQ(complaint("part", "half"), "native: invalid value 'half' for part: expected auto or a whole number from 1 to 1073741824");
   EXPECT_EQ(complaint("streams", "0"), "native: invalid value '0' for streams: expected auto or a whole number from 1 to 1024");
-  EXPECT_EQ(complaint("tune", "search"), "native: unknown tune 'search'; known: off, quick, full");
+  EXPECT_EQ(complaint("tune", "search"), "native: invalid value 'search' for tune: expected off, quick or full");
   EXPECT_THAT(complaint("inputs", "device"), ::testing::HasSubstr("unknown option of native 'inputs'")) << "it is no engine's";
 }
 

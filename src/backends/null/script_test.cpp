@@ -118,7 +118,7 @@ TEST(NullScript, WrongValuesNameTheOption) {
     return "accepted";
   };
   EXPECT_THAT(complaint("latency", "5"), HasSubstr("latency=5"));
-  EXPECT_THAT(complaint("distribution", "gauss"), HasSubstr("unknown distribution 'gauss'"));
+  EXPECT_THAT(complaint("distribution", "gauss"), HasSubstr("invalid value 'gauss' for distribution: expected "));
   EXPECT_THAT(complaint("distribution", "steps"), HasSubstr("needs the option steps"));
   EXPECT_THAT(complaint("rho", "1"), HasSubstr("rho=1"));
   EXPECT_THAT(complaint("fail_rate", "1.5"), HasSubstr("from 0 to 1"));

@@ -84,7 +84,7 @@ void read_choices(const json& choices, Chunk& chunk) {
     if (index == 0 && &choice == &choices.front()) {
       read_choice(choice, chunk);
     } else {
-      chunk.fault = fmt::format("the stream has several choices (index {}), one was asked for", index);
+      chunk.fault = fmt::format("the stream has several choices (index {}); deepgap requested one", index);
       return;
     }
   }

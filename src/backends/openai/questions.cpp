@@ -82,7 +82,7 @@ std::string version_of(HttpRequest& request, const ServerAddress& address, const
     if (answer.is_object() && answer.contains(key) && answer[key].is_string())
       return fmt::format("{} {}", server.empty() ? "server" : server, one_line(answer[key].get<std::string>(), 60));
   }
-  return server.empty() ? "a server that does not tell its name" : server;
+  return server.empty() ? "a server that does not report its name" : server;
 }
 
 // Describes what came back instead of a stream.

@@ -79,7 +79,7 @@ bool TokenAnswer::count(const Chunk& chunk, Nanoseconds now) {
   const MarkId id = chunk.text.empty() ? MarkId::reasoning_tokens : MarkId::tokens;
   marks_.push_back({id, 0, now, static_cast<uint32_t>(tokens)});
   lengths_.push_back(text.size());
-  if (goes_on_without_end()) return fail(fmt::format("the stream goes on after {} tokens, {} were asked for", assigned_, limit_));
+  if (goes_on_without_end()) return fail(fmt::format("the stream goes on after {} tokens; deepgap requested {}", assigned_, limit_));
   return true;
 }
 

@@ -64,7 +64,7 @@ TEST(TokenAnswer, AStreamThatIgnoresTheLimitIsEnded) {
   int taken = 0;
   while (taken < 1000 && answer.take(text_event("a"), taken)) ++taken;
   EXPECT_EQ(taken, 4 * 4 + 64);
-  EXPECT_THAT(answer.finish(5), testing::HasSubstr("the stream goes on after 81 tokens, 4 were asked for"));
+  EXPECT_THAT(answer.finish(5), testing::HasSubstr("the stream goes on after 81 tokens; deepgap requested 4"));
   answer.begin(0);
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(answer.take(text_event("a"), i)) << "any number was asked for";
 }

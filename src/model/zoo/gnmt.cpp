@@ -3,6 +3,7 @@
 //
 // Seeded weights would decide at random when an answer ends, and so what is measured. Here an answer has as many words as its sentence,
 // which are an input: the word that ends it is chosen then and not before.
+#include "base/messages.h"
 #include "model/zoo/gnmt_decoder.h"
 #include "model/zoo/options.h"
 #include "model/zoo/zoo.h"
@@ -57,7 +58,7 @@ Options options_of(const std::string& model, const ZooOptions& given) {
           std::find_if(std::begin(forms), std::end(forms), [&wanted = text](const auto& one) { return one.first == wanted; });
       if (found == std::end(forms))
         throw Error(ErrorKind::usage,
-                    fmt::format("model '{}': {}", model, unknown_name("form", text, {"unrolled", "loop", "encoder", "step"})));
+                    fmt::format("model '{}': {}", model, invalid_choice(text, "form", {"unrolled", "loop", "encoder", "step"})));
       options.form = found->second;
     } else {
       throw Error(ErrorKind::usage, fmt::format("model '{}': {}", model,

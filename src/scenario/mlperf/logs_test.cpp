@@ -190,7 +190,7 @@ TEST(LoadgenLogs, AnInvalidRunSaysWhy) {
   settings.expected_latency_ns = 10000000;
   const Files files = run(settings);
   EXPECT_THAT(files.summary, testing::HasSubstr("Result is : INVALID\n  Min duration satisfied : NO\n"));
-  EXPECT_THAT(files.summary, testing::HasSubstr("Recommendations:\n * it lasted"));
+  EXPECT_THAT(files.summary, testing::HasSubstr("Recommendations:\n * the run lasted"));
   EXPECT_THAT(files.summary, testing::EndsWith("1 ERROR encountered. See detailed log.\n"));
   std::set<std::string> keys;
   for (const Json& entry : entries_of(files.detail)) keys.insert(entry["key"].get<std::string>());

@@ -1,5 +1,6 @@
 #include "scenario/mlperf/settings.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -187,7 +188,7 @@ void apply_round(const std::string& name, LoadgenSettings& settings) {
     settings.schedule_rng_seed = round.schedule_rng_seed;
     return;
   }
-  throw Error(ErrorKind::usage, unknown_name("MLPerf round", name, known));
+  throw Error(ErrorKind::usage, invalid_choice(name, "mlperf", known));
 }
 
 }  // namespace deepgap

@@ -51,7 +51,7 @@ TEST(LoadgenSettings, Rounds) {
   apply_round("v5.1", settings);
   EXPECT_EQ(settings.rules, LoadgenRules::v5);
   EXPECT_EQ(settings.qsl_rng_seed, 1780908523862526354U);
-  EXPECT_THAT(error_of([&] { apply_round("v6.2", settings); }), HasSubstr("unknown MLPerf round 'v6.2'"));
+  EXPECT_THAT(error_of([&] { apply_round("v6.2", settings); }), HasSubstr("invalid value 'v6.2' for mlperf: expected v5.0"));
 }
 
 TEST(LoadgenSettings, Effective) {

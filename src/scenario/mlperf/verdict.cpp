@@ -1,5 +1,6 @@
 #include "scenario/mlperf/verdict.h"
 
+#include "base/quantity.h"
 #include "stats/early_stopping.h"
 
 #include <fmt/format.h>
@@ -118,9 +119,9 @@ void Judge::score() {
 void Judge::check_latency() {
   if (settings_.scenario != Scenario::server || verdict_.sample.target_percentile_ns <= effective_.target_latency_ns) return;
   refuse(verdict_.latency_met,
-         fmt::format("p{:g} latency is {:.3f} ms, above the SLO of {:.3f} ms: lower target_qps", effective_.target_latency_percentile * 100,
-                     static_cast<double>(verdict_.sample.target_percentile_ns) / 1e6,
-                     static_cast<double>(effective_.target_latency_ns) / 1e6));
+         fmt::format("p{:g} latency is {}, above the SLO of {}: lower target_qps", effective_.target_latency_percentile * 100,
+                     milliseconds_text(static_cast<double>(verdict_.sample.target_percentile_ns) / 1e6),
+                     milliseconds_text(static_cast<double>(effective_.target_latency_ns) / 1e6)));
 }
 
 void Judge::check_duration() {
@@ -129,14 +130,15 @@ void Judge::check_duration() {
   if (lasted >= settings_.min_duration_ms * 1000000) return;
   const char* change = offline || server ? "state a higher target_qps, so that more is generated"
                                          : "state a lower target_latency, the one that is expected, so that more queries are generated";
-  refuse(verdict_.min_duration_met, fmt::format("it lasted {:.3f} s, min_duration asks for {:.3f} s: {}", static_cast<double>(lasted) / 1e9,
-                                                static_cast<double>(settings_.min_duration_ms) / 1e3, change));
+  refuse(verdict_.min_duration_met,
+         fmt::format("the run lasted {}, min_duration is {}: {}", milliseconds_text(static_cast<double>(lasted) / 1e6),
+                     milliseconds_text(static_cast<double>(settings_.min_duration_ms)), change));
 }
 
 void Judge::check_counts() {
   if (result_.queries >= effective_.min_query_count && verdict_.samples >= effective_.min_sample_count) return;
   refuse(verdict_.min_queries_met,
-         fmt::format("{} queries of {} samples were issued, {} of {} are asked for{}", result_.queries, verdict_.samples,
+         fmt::format("{} queries of {} samples were issued; the rules require {} of {}{}", result_.queries, verdict_.samples,
                      effective_.min_query_count, effective_.min_sample_count, result_.errors.empty() ? "" : ": " + result_.errors.front()));
 }
 

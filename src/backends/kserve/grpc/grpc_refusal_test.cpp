@@ -44,7 +44,7 @@ TEST(GrpcRefusal, AnotherServiceOfGrpc) {
 
 TEST(GrpcRefusal, MetadataThatAreNone) {
   inference::ModelMetadataResponse metadata;
-  EXPECT_THAT(said_of("ModelMetadata", ScriptedGrpcModel::of(metadata)), HasSubstr("does not tell the inputs"));
+  EXPECT_THAT(said_of("ModelMetadata", ScriptedGrpcModel::of(metadata)), HasSubstr("does not report the inputs"));
   metadata = ScriptedGrpcModel().metadata();
   metadata.mutable_inputs(0)->set_datatype("BYTES");
   EXPECT_THAT(said_of("ModelMetadata", ScriptedGrpcModel::of(metadata)), HasSubstr("datatype 'BYTES' cannot be measured"));

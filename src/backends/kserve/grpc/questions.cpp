@@ -38,7 +38,7 @@ class GrpcQuestions final : public Questions {
   std::optional<Fault> server() override {
     inference::ServerMetadataResponse told;
     if (auto fault = call("ServerMetadata", inference::ServerMetadataRequest(), told)) return fault;
-    if (told.name().empty()) refuse("no KServe v2 server: its metadata tell no name");
+    if (told.name().empty()) refuse("not a KServe v2 server: its metadata has no name");
     model().server = printable(connection_.redacted(told.version().empty() ? told.name() : told.name() + " " + told.version()));
     for (const std::string& extension : told.extensions()) model().has_statistics |= extension == "statistics";
     model().binary = true;

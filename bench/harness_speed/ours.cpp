@@ -59,10 +59,10 @@ void spin(double rate, double seconds, LogHistogram& lateness) {
 }
 
 // One drive() as the worker does it, with the log that it keeps.
-struct Drive {
+struct WorkloadDriver {
   std::unique_ptr<Clock> clock = make_real_clock();
-  Pulse pulse{[](const Frame&) {}, {}};
-  TimingLog log{pulse};
+  Heartbeat heartbeat{[](const Frame&) {}, {}};
+  TimingLog log{heartbeat};
   OfferedLoad offered;
   std::unique_ptr<Stopping> stopping;
 
@@ -94,7 +94,7 @@ ServerFigures our_server(double rate, double seconds) {
   constexpr double spin_s = 0.5;
   LogHistogram spun;
   spin(rate, spin_s, spun);
-  Drive drive;
+  WorkloadDriver drive;
   StoppingSettings settings = rule("duration");
   settings.duration = static_cast<Nanoseconds>(seconds * 1e9);
   drive.run("server", 1, {{"rate", std::to_string(rate)}}, settings);
@@ -110,7 +110,7 @@ ServerFigures our_server(double rate, double seconds) {
 OfflineFigures our_offline(int64_t samples) {
   const auto clock = make_real_clock();
   const Nanoseconds begin = clock->now();
-  Drive drive;
+  WorkloadDriver drive;
   drive.run("offline", samples, {{"total_samples", std::to_string(samples)}, {"in_flight", "1"}}, rule("schedule"));
   const std::vector<Timing> timings = drive.log.take();
   const Nanoseconds all = clock->now() - begin;
@@ -121,7 +121,7 @@ OfflineFigures our_offline(int64_t samples) {
 }
 
 double our_single_stream_ns(int64_t queries) {
-  Drive drive;
+  WorkloadDriver drive;
   StoppingSettings settings = rule("counts");
   settings.iterations = queries;
   drive.run("single-stream", 1, {}, settings);

@@ -84,12 +84,12 @@ struct StoppingSettings {
   bool operator==(const StoppingSettings&) const = default;
 };
 
-// Remarks that were added to a Record after it was measured. They are kept in a Store and never travel with a worker's Record.
-struct Remarks {
+// Annotations that were added to a Record after it was measured. They are kept in a Store and never travel with a worker's Record.
+struct Annotations {
   std::set<std::string> tags;   // names that it is selected by
   std::set<std::string> notes;  // a line each
 
-  bool operator==(const Remarks&) const = default;
+  bool operator==(const Annotations&) const = default;
 };
 
 struct Record {
@@ -128,7 +128,7 @@ struct Record {
   std::vector<Timing> timings;                // timings of the steady window, in order of completion
   int64_t timings_dropped = 0;                // beyond 10^7; 0 means all are there
   std::map<std::string, Estimate> estimates;  // estimates of the worker's Stopping: "throughput"
-  Remarks remarks;
+  Annotations annotations;
 };
 
 }  // namespace deepgap

@@ -104,7 +104,7 @@ void keep_work(PointSummary& summary, const From& from) {
   summary.bytes_per_item = std::max(summary.bytes_per_item, from.bytes_per_item);
 }
 
-void add_remarks(Remarks& all, const Remarks& more) {
+void add_annotations(Annotations& all, const Annotations& more) {
   all.tags.insert(more.tags.begin(), more.tags.end());
   all.notes.insert(more.notes.begin(), more.notes.end());
 }
@@ -147,7 +147,7 @@ void add_record(Group& group, const Record& record) {
   keep_worst_check(summary.check, record.check);
   if (!record.backend_version.empty()) summary.backend_versions.insert(record.backend_version);
   if (!record.study.empty()) summary.studies.insert(record.study);
-  add_remarks(summary.remarks, record.remarks);
+  add_annotations(summary.annotations, record.annotations);
   if (summary.dataset_description.empty()) summary.dataset_description = record.dataset_description;
   keep_work(summary, record);
   summary.first_started_unix_ns = std::min(summary.first_started_unix_ns, record.started_unix_ns);
@@ -274,7 +274,7 @@ void merge(Group& known, const Group& unknown) {
   keep_worst_check(into.check, from.check);
   into.backend_versions.insert(from.backend_versions.begin(), from.backend_versions.end());
   into.studies.insert(from.studies.begin(), from.studies.end());
-  add_remarks(into.remarks, from.remarks);
+  add_annotations(into.annotations, from.annotations);
   into.machines.insert(from.machines.begin(), from.machines.end());
   into.hosts.insert(from.hosts.begin(), from.hosts.end());
   into.nodes.insert(from.nodes.begin(), from.nodes.end());

@@ -84,8 +84,8 @@ struct PointSummary {
   Facts dispatcher;                              // facts dispatcher.* of the last used Record, without that prefix
   std::set<std::string> backend_versions;
   std::set<std::string> studies;
-  std::string currency;  // currency of its costs; empty: it has none, or the currency is not known
-  Remarks remarks;       // on any of its Records
+  std::string currency;     // currency of its costs; empty: it has none, or the currency is not known
+  Annotations annotations;  // on any of its Records
   std::string dataset_description;
   int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;
   int64_t first_started_unix_ns = 0, last_started_unix_ns = 0;

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* backend_command = "__backend";
-constexpr std::chrono::seconds patience{30};  // loading a large engine from a cold disk
+constexpr std::chrono::seconds timeout{30};  // loading a large engine from a cold disk
 
 std::string form_name(ModelForm form) {
   switch (form) {
@@ -79,7 +79,7 @@ const bool registered = add_child_command(
 
 json ask_backend(const std::string& name) {
   try {
-    return call_child({backend_command, "its plug-in", {{"name", name}}, {}, patience});
+    return call_child({backend_command, "its plug-in", {{"name", name}}, {}, timeout});
   } catch (const Error& error) {
     return unavailable(name, error.what());
   }

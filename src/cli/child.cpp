@@ -61,7 +61,7 @@ std::string death_of(ChildProcess& child) {
 json call_child(const ChildCall& call) {
   ChildProcess child(call.command);
   child.send({call.request, {}});
-  const auto deadline = call.patience ? std::chrono::steady_clock::now() + *call.patience : std::chrono::steady_clock::time_point::max();
+  const auto deadline = call.timeout ? std::chrono::steady_clock::now() + *call.timeout : std::chrono::steady_clock::time_point::max();
   Frame frame;
   for (;;) {
     switch (child.wait(frame, deadline)) {
@@ -71,7 +71,7 @@ json call_child(const ChildCall& call) {
         if (call.on_frame) call.on_frame(frame);
         break;
       case ChildProcess::Event::silence:
-        throw Error(ErrorKind::refused, fmt::format("{}: no answer within {} s", call.subject, call.patience->count()));
+        throw Error(ErrorKind::refused, fmt::format("{}: no answer within {} s", call.subject, call.timeout->count()));
       case ChildProcess::Event::interrupted:  // not asked for
       case ChildProcess::Event::ended:
         throw Error(ErrorKind::refused, fmt::format("{}: {}", call.subject, death_of(child)));

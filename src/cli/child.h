@@ -17,8 +17,8 @@ struct ChildCall {
   std::string command;  // name given to add_child_command()
   std::string subject;  // begins the words of an Error: "native with resnet50"
   nlohmann::json request = nlohmann::json::object();
-  std::function<void(const Frame&)> on_frame = {};    // what the child sends before its answer
-  std::optional<std::chrono::seconds> patience = {};  // none: as long as it takes
+  std::function<void(const Frame&)> on_frame = {};   // what the child sends before its answer
+  std::optional<std::chrono::seconds> timeout = {};  // none: as long as it takes
 };
 // Returns the child's answer. Throws the Error that the child threw; Error{refused} "SUBJECT: killed by SIGSEGV: the last line it printed"
 // or "SUBJECT: no answer within 20 s" where there is none. A child that breaks after its answer has answered.

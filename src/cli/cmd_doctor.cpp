@@ -96,10 +96,10 @@ Advice judge_walls(const Walls& walls) {
 }
 
 // Reports who measures here now: it makes other measurements wrong, and also what the doctor sees.
-std::vector<Advice> judge_runs(const std::vector<DeviceHolder>& holders) {
+std::vector<Advice> judge_runs(const std::vector<DeviceLockOwner>& holders) {
   std::vector<Advice> advice;
-  for (const DeviceHolder& holder : holders)
-    advice.push_back({Advice::Level::warning, "runs on " + holder.device, holder_words(holder) + " is measuring there now",
+  for (const DeviceLockOwner& holder : holders)
+    advice.push_back({Advice::Level::warning, "runs on " + holder.device, owner_words(holder) + " is measuring there now",
                       "new runs wait for it to end (deepgap run --busy)"});
   if (advice.empty()) advice.push_back({Advice::Level::ok, "runs", "no deepgap run is using a device of this machine", ""});
   return advice;
@@ -133,7 +133,7 @@ class DoctorCommand final : public Command {
   int run() override {
     std::vector<Advice> advice = examine_machine(capture_environment());
     for (Advice& of_gpu : examine_gpus(ask_for_gpus())) advice.push_back(std::move(of_gpu));
-    for (Advice& of_run : judge_runs(device_holders(lock_folder()))) advice.push_back(std::move(of_run));
+    for (Advice& of_run : judge_runs(device_lock_owners(lock_folder()))) advice.push_back(std::move(of_run));
     advice.push_back(judge_walls(walls_of_this_kernel()));
     for (Advice& of_engine : judge_engines(backend_rows())) advice.push_back(std::move(of_engine));
     std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) { return a.level > b.level; });

@@ -1,12 +1,12 @@
 // `deepgap note`: a line about Records of a Store, which exports and reports show.
-#include "cli/remark_command.h"
+#include "cli/annotation_command.h"
 
 namespace deepgap {
 namespace {
 
-class NoteCommand final : public RemarkCommand {
+class NoteCommand final : public AnnotationCommand {
  public:
-  NoteCommand() : RemarkCommand(RemarkKind::note) {}
+  NoteCommand() : AnnotationCommand(AnnotationKind::note) {}
   std::string name() const override { return "note"; }
   HelpPlace help_place() const override { return {CommandGroup::data, 6}; }
   std::vector<std::string> common_flags() const override { return {"--remove", "--json", "--model", "--study", "--since", "--until"}; }

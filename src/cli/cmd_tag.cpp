@@ -1,12 +1,12 @@
 // `deepgap tag`: names for Records of a Store, by which they are selected later.
-#include "cli/remark_command.h"
+#include "cli/annotation_command.h"
 
 namespace deepgap {
 namespace {
 
-class TagCommand final : public RemarkCommand {
+class TagCommand final : public AnnotationCommand {
  public:
-  TagCommand() : RemarkCommand(RemarkKind::tag) {}
+  TagCommand() : AnnotationCommand(AnnotationKind::tag) {}
   std::string name() const override { return "tag"; }
   HelpPlace help_place() const override { return {CommandGroup::data, 5}; }
   std::vector<std::string> common_flags() const override { return {"--remove", "--json", "--model", "--study", "--since", "--until"}; }

@@ -120,7 +120,7 @@ TEST(Selection, HoldsWhereEveryKeyHasOneOfItsValues) {
 TEST(Selection, ATagIsOneOfSeveral) {
   Record record = example_record(1);
   EXPECT_FALSE(Selection("tag=good").holds(record));
-  record.remarks.tags = {"good", "old"};
+  record.annotations.tags = {"good", "old"};
   EXPECT_TRUE(Selection("tag=good").holds(record));
   EXPECT_TRUE(Selection("tag=new|old").holds(record));
   EXPECT_FALSE(Selection("tag=new").holds(record));

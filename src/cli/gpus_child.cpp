@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* gpus_command = "__gpus";
-constexpr std::chrono::seconds patience{20};  // a driver that is not kept loaded needs seconds for each GPU
+constexpr std::chrono::seconds timeout{20};  // a driver that is not kept loaded needs seconds for each GPU
 
 json answer_gpus(const json& /*request*/, FrameWriter& /*before*/) {
   const GpuInventory inventory = inspect_gpus(load_nvml);
@@ -29,7 +29,7 @@ const bool registered = add_child_command(gpus_command, answer_gpus);
 GpuInventory ask_for_gpus() {
   GpuInventory inventory;
   try {
-    const json all = call_child({gpus_command, "the driver", json::object(), {}, patience});
+    const json all = call_child({gpus_command, "the driver", json::object(), {}, timeout});
     inventory.reason = all.at("reason");
     inventory.note = all.at("note");
     inventory.driver = facts_from_json(all.at("driver"));

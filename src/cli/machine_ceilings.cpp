@@ -27,8 +27,8 @@ using nlohmann::json;
 
 constexpr const char* child_command = "__ceilings";
 constexpr const char* gpu_child_command = "__gpu_ceilings";
-constexpr std::chrono::seconds gpu_patience{120};  // it takes some seconds
-constexpr int version = 2, gpu_version = 3;        // version of what is measured and how; increased when that changes
+constexpr std::chrono::seconds gpu_timeout{120};  // it takes some seconds
+constexpr int version = 2, gpu_version = 3;       // version of what is measured and how; increased when that changes
 
 int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
   const auto found = facts.find(key);
@@ -123,7 +123,7 @@ ShownCeilings gpu_ceilings(const DeviceId& device, const std::string& cache_dir,
   try {
     return found_or_measured(
         gpu_identity(device), cache_dir, fresh,
-        {gpu_child_command, fmt::format("measuring the peaks of {}", device_name(device)), {{"device", device.index}}, {}, gpu_patience});
+        {gpu_child_command, fmt::format("measuring the peaks of {}", device_name(device)), {{"device", device.index}}, {}, gpu_timeout});
   } catch (const Error& error) {
     if (fresh) throw;
     return {{}, false, error.what()};

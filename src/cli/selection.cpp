@@ -45,7 +45,7 @@ std::string value_of(const Record& record, const std::string& key, const ExportC
 
 // One value for most keys; a Record may have several tags.
 std::vector<std::string> values_of(const Record& record, const std::string& key, const ExportColumn* column) {
-  if (key == tag_key) return {record.remarks.tags.begin(), record.remarks.tags.end()};
+  if (key == tag_key) return {record.annotations.tags.begin(), record.annotations.tags.end()};
   return {value_of(record, key, column)};
 }
 

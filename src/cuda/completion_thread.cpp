@@ -103,10 +103,10 @@ void CompletionThread::serve() {
 // A sleeping thread is woken tens of microseconds late, and a small network takes no longer: between queries that follow each other it
 // stays awake, where the host has CPUs to spare.
 void CompletionThread::look_for_a_query(std::unique_lock<std::mutex>& lock) {
-  constexpr Nanoseconds patience = 1'000'000;
+  constexpr Nanoseconds timeout = 1'000'000;
   if (std::thread::hardware_concurrency() < 4) return;
   lock.unlock();
-  for (const Nanoseconds until = clock_.now() + patience; !launched_.exchange(false) && clock_.now() < until;) __builtin_ia32_pause();
+  for (const Nanoseconds until = clock_.now() + timeout; !launched_.exchange(false) && clock_.now() < until;) __builtin_ia32_pause();
   lock.lock();
 }
 

@@ -48,7 +48,7 @@ TEST(CutPlan, EveryRunIsInOneTaskOfEachKind) {
   ASSERT_EQ(tasks.size(), fleet.tasks.size());
   std::map<int, std::multiset<std::pair<std::string, int>>> seen;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    for (const Job& job : tasks[i]) seen[fleet.lot_of(static_cast<int>(i)).kind].emplace(job.point_id, job.repeat);
+    for (const Job& job : tasks[i]) seen[fleet.task_group_of(static_cast<int>(i)).kind].emplace(job.point_id, job.repeat);
     EXPECT_EQ(static_cast<size_t>(fleet.tasks[i].records), tasks[i].size());
     EXPECT_LE(fleet.tasks[i].seconds, 130);
   }
@@ -56,7 +56,7 @@ TEST(CutPlan, EveryRunIsInOneTaskOfEachKind) {
     EXPECT_EQ(seen[kind].size(), plan.size());
     EXPECT_EQ(std::set(seen[kind].begin(), seen[kind].end()).size(), plan.size());
   }
-  EXPECT_EQ(fleet.lots.size(), 4u);  // a kind and a network each
+  EXPECT_EQ(fleet.task_groups.size(), 4u);  // a kind and a network each
 }
 
 TEST(CutPlan, WhatIsComparedStaysInOneTask) {
@@ -77,11 +77,11 @@ TEST(CutPlan, MostTasksMakesThemLonger) {
   EXPECT_EQ(cut(least, plan_of({"a", "b"}, {"x"}, 100, 1), {.task_s = 10, .most_tasks = 1}).size(), 4u);
 }
 
-TEST(CutPlan, EveryTaskOfALotMeasuresOnePoint) {
+TEST(CutPlan, EveryTaskOfAGroupMeasuresOnePoint) {
   Fleet fleet;
   const auto tasks = cut(fleet, plan_of({"a"}, {"x"}, 5, 3), {.task_s = 1, .common_runs = 2});
   ASSERT_EQ(tasks.size(), 5u);
-  const std::string common = fleet.lots.at(0).common;
+  const std::string common = fleet.task_groups.at(0).common;
   EXPECT_EQ(common, tasks[0].front().point_id) << "all take the same time: the first";
   std::set<int> repeats;
   for (size_t i = 0; i < tasks.size(); ++i) {
@@ -95,8 +95,8 @@ TEST(CutPlan, EveryTaskOfALotMeasuresOnePoint) {
     EXPECT_EQ(static_cast<size_t>(fleet.tasks[i].records), tasks[i].size());
   }
   EXPECT_EQ(fleet.records(), 15 + 8);
-  EXPECT_EQ(fleet.lots[0].longest_s, 50);
-  EXPECT_EQ(fleet.lots[0].seconds, 230);
+  EXPECT_EQ(fleet.task_groups[0].longest_s, 50);
+  EXPECT_EQ(fleet.task_groups[0].seconds, 230);
 }
 
 TEST(CutPlan, TwoTasksHaveNothingInCommonNorHaveOpenLoops) {
@@ -115,9 +115,9 @@ TEST(CutPlan, DevicesAreApart) {
   plan[1].point.placement.devices = {{"", "cuda", 0}, {"", "cuda", 3}};
   plan[1].point_id = point_id(plan[1].point);
   cut(fleet, plan, {});
-  ASSERT_EQ(fleet.lots.size(), 2u);
-  EXPECT_EQ(fleet.lots[0].gpus, 0);
-  EXPECT_EQ(fleet.lots[1].gpus, 4);
+  ASSERT_EQ(fleet.task_groups.size(), 2u);
+  EXPECT_EQ(fleet.task_groups[0].gpus, 0);
+  EXPECT_EQ(fleet.task_groups[1].gpus, 4);
 }
 
 TEST(Fleet, ItsFolderTellsWhatWasWritten) {

@@ -83,27 +83,27 @@ struct JsonText<Attempt::State> {
 // There are many, so each is a list.
 template <>
 struct JsonForm<FleetTask> {
-  static nlohmann::json json(const FleetTask& task) { return {task.lot, task.records, task.seconds}; }
+  static nlohmann::json json(const FleetTask& task) { return {task.task_group, task.records, task.seconds}; }
   static void read(const nlohmann::json& json, const JsonPlace& place, FleetTask& task) {
     if (!json.is_array() || json.size() != 3) place.fail("is not a list of 3 numbers");
-    read_json(json[0], place, task.lot);
+    read_json(json[0], place, task.task_group);
     read_json(json[1], place, task.records);
     read_json(json[2], place, task.seconds);
   }
 };
 
 template <typename V>
-void fields(V& visit, Lot& lot) {
-  visit("kind", lot.kind);
-  visit("model", lot.model);
-  visit("device", lot.device);
-  visit("gpus", lot.gpus);
-  visit("first_task", lot.first_task);
-  visit("tasks", lot.tasks);
-  visit("longest_s", lot.longest_s);
-  visit("seconds", lot.seconds);
-  visit("longest_run_s", lot.longest_run_s);
-  visit("common", may_be_missing(lot.common));
+void fields(V& visit, TaskGroup& task_group) {
+  visit("kind", task_group.kind);
+  visit("model", task_group.model);
+  visit("device", task_group.device);
+  visit("gpus", task_group.gpus);
+  visit("first_task", task_group.first_task);
+  visit("tasks", task_group.tasks);
+  visit("longest_s", task_group.longest_s);
+  visit("seconds", task_group.seconds);
+  visit("longest_run_s", task_group.longest_run_s);
+  visit("common", may_be_missing(task_group.common));
 }
 
 template <typename V>
@@ -124,7 +124,7 @@ void fields(V& visit, Fleet& fleet) {
   visit("timeout", fleet.timeout);
   visit("hand_in_s", fleet.hand_in_s);
   visit("cpus", fleet.cpus);
-  visit("lots", fleet.lots);
+  visit("lots", fleet.task_groups);
   visit("tasks", fleet.tasks);
 }
 
@@ -158,14 +158,14 @@ json fleet_to_json(const Fleet& fleet) {
 void require_whole(const Fleet& fleet) {
   const auto is_in = [](int index, size_t size) { return index >= 0 && static_cast<size_t>(index) < size; };
   const auto damaged = [](const std::string& how) { throw Error(ErrorKind::input, "it is damaged: " + how); };
-  if (fleet.tasks.empty() || fleet.lots.empty() || fleet.kinds.empty()) damaged("it has no tasks, lots or kinds of nodes");
-  for (const Lot& lot : fleet.lots) {
-    const bool has_tasks = is_in(lot.first_task, fleet.tasks.size()) && lot.tasks > 0 &&
-                           static_cast<size_t>(lot.tasks) <= fleet.tasks.size() - static_cast<size_t>(lot.first_task);
-    if (!is_in(lot.kind, fleet.kinds.size()) || !has_tasks) damaged("a lot names tasks or a kind of nodes that it does not have");
+  if (fleet.tasks.empty() || fleet.task_groups.empty() || fleet.kinds.empty()) damaged("it has no tasks, lots or kinds of nodes");
+  for (const TaskGroup& task_group : fleet.task_groups) {
+    const bool has_tasks = is_in(task_group.first_task, fleet.tasks.size()) && task_group.tasks > 0 &&
+                           static_cast<size_t>(task_group.tasks) <= fleet.tasks.size() - static_cast<size_t>(task_group.first_task);
+    if (!is_in(task_group.kind, fleet.kinds.size()) || !has_tasks) damaged("a lot names tasks or a kind of nodes that it does not have");
   }
   for (const FleetTask& task : fleet.tasks)
-    if (!is_in(task.lot, fleet.lots.size())) damaged("a task names a lot that it does not have");
+    if (!is_in(task.task_group, fleet.task_groups.size())) damaged("a task names a lot that it does not have");
 }
 
 Fleet fleet_from_json(const json& value) {

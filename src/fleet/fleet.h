@@ -21,7 +21,7 @@
 namespace deepgap {
 
 // Tasks that need the same of a node: of one kind of node, one network, one kind of device. A job array.
-struct Lot {
+struct TaskGroup {
   int kind = 0;               // Fleet::kinds
   std::string model, device;  // device: cpu, cuda
   int gpus = 0;               // that a task needs at least
@@ -33,7 +33,7 @@ struct Lot {
 };
 
 struct FleetTask {
-  int lot = 0;
+  int task_group = 0;
   int64_t records = 0;  // (Point, repeat) pairs
   double seconds = 0;
 };
@@ -54,12 +54,14 @@ struct Fleet {
   std::string timeout = "60s";
   double hand_in_s = 5;  // how often at most what was measured is handed in
   int cpus = 1;          // that a Point may use
-  std::vector<Lot> lots;
+  std::vector<TaskGroup> task_groups;
   std::vector<FleetTask> tasks;
 
   int64_t records() const;
   double seconds() const;
-  const Lot& lot_of(int task) const { return lots.at(static_cast<size_t>(tasks.at(static_cast<size_t>(task)).lot)); }
+  const TaskGroup& task_group_of(int task) const {
+    return task_groups.at(static_cast<size_t>(tasks.at(static_cast<size_t>(task)).task_group));
+  }
   std::string job_name() const { return "deepgap-" + id; }
 
   std::string task_file(int task) const;
@@ -86,7 +88,7 @@ struct Attempt {
   int64_t records = 0;                    // records that it has measured
   double clock_ahead_s = 0;               // how far the node's clock is ahead of the shared disk's
   double slowest_hand_in_s = 0;
-  std::vector<double> common;  // throughputs that it measured of Lot::common
+  std::vector<double> common;  // throughputs that it measured of TaskGroup::common
 };
 void write_attempt(const Fleet& fleet, const Attempt& attempt);
 // Reads the attempts at a task, or at all tasks; unreadable ones are left out.

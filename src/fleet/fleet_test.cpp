@@ -24,7 +24,7 @@ std::string said_of(const std::function<void(json&)>& change) {
   Fleet fleet;
   fleet.folder = folder / "fleet";
   fleet.id = "0123abcd";
-  fleet.lots = {{.kind = 0, .model = "resnet50", .device = "cpu", .first_task = 0, .tasks = 1}};
+  fleet.task_groups = {{.kind = 0, .model = "resnet50", .device = "cpu", .first_task = 0, .tasks = 1}};
   fleet.tasks = {{0, 1, 1.0}};
   write_fleet(fleet, {{Job{}}});
   EXPECT_EQ(read_fleet(fleet.folder).tasks.size(), 1U);

@@ -23,7 +23,7 @@ constexpr int most_rounds = 10;
 std::vector<MergeInput> parts_of_fleet(const Fleet& fleet) {
   std::vector<MergeInput> inputs;
   for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) {
-    const std::string scope = std::to_string(fleet.lot_of(task).kind);
+    const std::string scope = std::to_string(fleet.task_group_of(task).kind);
     for (const std::string& part : parts_of_task(fleet, task)) inputs.push_back({part, scope});
   }
   return inputs;
@@ -45,13 +45,13 @@ void note_clocks_and_disks(const std::vector<Attempt>& attempts, std::vector<std
   }
 }
 
-// Adds notes about lots whose nodes have several kinds of device: all nodes of a lot should have one kind.
+// Adds notes about task groups whose nodes have several kinds of device: all nodes of a task group should have one kind.
 void note_devices(const Fleet& fleet, const std::vector<Attempt>& attempts, std::vector<std::string>& notes) {
   std::map<std::pair<int, std::string>, std::map<std::string, std::set<std::string>>> kinds;  // kind and device kind -> device -> nodes
   for (const Attempt& attempt : attempts) {
     if (attempt.device.empty()) continue;
-    const Lot& lot = fleet.lot_of(attempt.task);
-    kinds[{lot.kind, lot.device}][attempt.device].insert(attempt.node);
+    const TaskGroup& task_group = fleet.task_group_of(attempt.task);
+    kinds[{task_group.kind, task_group.device}][attempt.device].insert(attempt.node);
   }
   for (const auto& [kind, devices] : kinds) {
     if (devices.size() < 2) continue;
@@ -65,14 +65,14 @@ void note_devices(const Fleet& fleet, const std::vector<Attempt>& attempts, std:
   }
 }
 
-// Compares nodes by the Point that all tasks of a lot measure.
+// Compares nodes by the Point that all tasks of a task group measure.
 void note_slow_nodes(const Fleet& fleet, const std::vector<Attempt>& attempts, std::vector<std::string>& notes) {
   using Kind = std::tuple<std::string, std::string, std::string>;  // constraint, kind of device, device
   std::map<Kind, std::vector<NodeReading>> readings;
   for (const Attempt& attempt : attempts) {
-    const Lot& lot = fleet.lot_of(attempt.task);
-    const Kind kind{fleet.kinds.at(static_cast<size_t>(lot.kind)), lot.device, attempt.device};
-    for (const double throughput : attempt.common) readings[kind].push_back({lot.common, attempt.node, throughput});
+    const TaskGroup& task_group = fleet.task_group_of(attempt.task);
+    const Kind kind{fleet.kinds.at(static_cast<size_t>(task_group.kind)), task_group.device, attempt.device};
+    for (const double throughput : attempt.common) readings[kind].push_back({task_group.common, attempt.node, throughput});
   }
   for (const auto& [kind, of_kind] : readings) {
     for (const SlowNode& slow : slow_nodes(of_kind)) notes.push_back(fmt::format("{}: {}", slow.node, words_of(slow)));

@@ -53,14 +53,14 @@ void refuse_searches(const Study& study) {
 // The files of a Study with a relative path are looked for where tasks work.
 void require_limit(const PlannedFleet& planned, double limit_s) {
   if (limit_s <= 0) return;
-  for (const Lot& lot : planned.fleet.lots) {
-    if (lot.longest_s <= limit_s) continue;
+  for (const TaskGroup& task_group : planned.fleet.task_groups) {
+    if (task_group.longest_s <= limit_s) continue;
     throw Error(
         ErrorKind::usage,
         fmt::format("the time limit of {} is too short: what is compared stays together, and of {} on {} that takes about {}; give more "
                     "--time, fewer repeats or shorter windows",
-                    format_duration(static_cast<int64_t>(limit_s * 1e9)), lot.model, lot.device,
-                    format_duration(static_cast<int64_t>(lot.longest_s * 1e9))));
+                    format_duration(static_cast<int64_t>(limit_s * 1e9)), task_group.model, task_group.device,
+                    format_duration(static_cast<int64_t>(task_group.longest_s * 1e9))));
   }
 }
 

@@ -1,4 +1,5 @@
-// Scheduler `slurm`: a job array for each lot. What Slurm does is left to it: queues, nodes, requeueing after a node's death, time limits.
+// Scheduler `slurm`: a job array for each task group. What Slurm does is left to it: queues, nodes, requeueing after a node's death, time
+// limits.
 #include "base/file.h"
 #include "base/messages.h"
 #include "base/private_folder.h"
@@ -148,7 +149,7 @@ class SlurmScheduler final : public Scheduler {
   std::vector<std::string> check(const Fleet& fleet) override {
     std::vector<std::string> notes;
     const std::vector<Partition> partitions = chosen(fleet);
-    for (const Lot& lot : fleet.lots) require_gpus(fleet, lot, partitions);
+    for (const TaskGroup& task_group : fleet.task_groups) require_gpus(fleet, task_group, partitions);
     for (const Partition& partition : partitions) {
       if (!partition.is_up) notes.push_back(fmt::format("partition {} is not up; tasks wait until it is", partition.name));
     }
@@ -160,7 +161,7 @@ class SlurmScheduler final : public Scheduler {
     const std::vector<SlurmArray> arrays = slurm_arrays(fleet, tasks, size);
     std::map<int, std::string> probes;  // job of the probe, by kind
     for (const SlurmArray& array : arrays) {
-      const int kind = array.lot->kind;
+      const int kind = array.task_group->kind;
       const auto [probe, is_first] = probes.try_emplace(kind);
       if (is_first && !is_known_to_run(fleet, kind)) {
         const auto job = submit_probe(fleet, array);
@@ -190,7 +191,7 @@ class SlurmScheduler final : public Scheduler {
     std::set<std::pair<int, int>> asked;
     std::vector<std::string> notes;
     for (const SlurmArray& array : slurm_arrays(fleet, tasks, max_array_size())) {
-      if (asked.emplace(array.lot->kind, array.lot->gpus).second) notes.push_back("Slurm reports: " + words_on(fleet, array));
+      if (asked.emplace(array.task_group->kind, array.task_group->gpus).second) notes.push_back("Slurm reports: " + words_on(fleet, array));
     }
     return notes;
   }
@@ -200,7 +201,7 @@ class SlurmScheduler final : public Scheduler {
     std::map<int, std::string> told;  // what a probe found, by kind
     for (QueuedTask& task : queue) {
       if (task.state != QueuedTask::State::held) continue;
-      const int kind = fleet.lot_of(task.task).kind;
+      const int kind = fleet.task_group_of(task.task).kind;
       const bool probe_failed = task.reason.find("NeverSatisfied") != std::string::npos;
       const auto [words, is_new] = told.try_emplace(kind);
       if (is_new) words->second = words_of_probe(fleet, kind, probe_failed);
@@ -273,9 +274,9 @@ class SlurmScheduler final : public Scheduler {
     }
   }
 
-  static void require_gpus(const Fleet& fleet, const Lot& lot, const std::vector<Partition>& partitions) {
-    if (lot.gpus == 0 || !option(fleet, "gres").empty()) return;
-    const std::string names = names_of(partitions), &kind = fleet.kinds.at(static_cast<size_t>(lot.kind));
+  static void require_gpus(const Fleet& fleet, const TaskGroup& task_group, const std::vector<Partition>& partitions) {
+    if (task_group.gpus == 0 || !option(fleet, "gres").empty()) return;
+    const std::string names = names_of(partitions), &kind = fleet.kinds.at(static_cast<size_t>(task_group.kind));
     int most = 0, most_of_kind = 0;
     bool known = kind.empty();
     for (const Partition& partition : partitions) {
@@ -294,10 +295,10 @@ class SlurmScheduler final : public Scheduler {
                                                 "device cuda",
                                                 names, kind));
     const int there = kind.empty() ? most : most_of_kind;
-    if (lot.gpus > there)
+    if (task_group.gpus > there)
       throw Error(ErrorKind::input,
-                  fmt::format("the study's points name {} GPUs of a node, and the most that one of partition {} has is {}", lot.gpus, names,
-                              there));
+                  fmt::format("the study's points name {} GPUs of a node, and the most that one of partition {} has is {}", task_group.gpus,
+                              names, there));
   }
 
   static double time_asked(Fleet& fleet, double limit) {
@@ -328,14 +329,14 @@ class SlurmScheduler final : public Scheduler {
   // A task of this kind has run before.
   static bool is_known_to_run(const Fleet& fleet, int kind) {
     for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) {
-      if (fleet.lot_of(task).kind == kind && !read_attempts(fleet, task).empty()) return true;
+      if (fleet.task_group_of(task).kind == kind && !read_attempts(fleet, task).empty()) return true;
     }
     return false;
   }
 
   static std::optional<std::string> submit_probe(const Fleet& fleet, const SlurmArray& array) {
     ::unlink(probe_file(fleet, array.first + array.indices.front()).c_str());
-    return submit_script(fleet, fmt::format("{}-probe-{}", fleet.job_name(), array.lot->kind), slurm_probe_script(fleet, array), {});
+    return submit_script(fleet, fmt::format("{}-probe-{}", fleet.job_name(), array.task_group->kind), slurm_probe_script(fleet, array), {});
   }
 
   // Throws if there is no room and nothing of this fleet is in the queue; otherwise the caller waits for that.
@@ -347,7 +348,7 @@ class SlurmScheduler final : public Scheduler {
   static std::string words_of_probe(const Fleet& fleet, int kind, bool failed) {
     const std::string log = log_of_probe(fleet, kind), place = log.empty() ? "" : fmt::format(" ({})", log);
     for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) {
-      if (fleet.lot_of(task).kind != kind || ::access(probe_file(fleet, task).c_str(), R_OK) != 0) continue;
+      if (fleet.task_group_of(task).kind != kind || ::access(probe_file(fleet, task).c_str(), R_OK) != 0) continue;
       return "the probe reported: " + trim(read_text(probe_file(fleet, task))) + place;
     }
     if (!failed || log.empty()) return "";

@@ -22,9 +22,9 @@ std::string option(const Fleet& fleet, const std::string& name) {
 }
 
 // Returns the time that the user said, or twice the guess and what a node may take to begin.
-double time_of(const Fleet& fleet, const Lot& lot) {
+double time_of(const Fleet& fleet, const TaskGroup& task_group) {
   if (const auto given = slurm_seconds(option(fleet, "time")); given && *given > 0) return *given;
-  const double guess = 2 * lot.longest_s + 600;
+  const double guess = 2 * task_group.longest_s + 600;
   const auto limit = slurm_seconds(option(fleet, "time-limit"));
   return limit && *limit > 0 ? std::min(*limit, guess) : guess;
 }
@@ -35,7 +35,7 @@ std::string pattern_path(std::string path) {
   return path;
 }
 
-std::string directives(const Fleet& fleet, const Lot& lot, const std::string& name, const std::string& log, double seconds) {
+std::string directives(const Fleet& fleet, const TaskGroup& task_group, const std::string& name, const std::string& log, double seconds) {
   std::string text;
   const auto add = [&](const std::string& flag, const std::string& value) {
     if (!value.empty()) text += fmt::format("#SBATCH --{}={}\n", flag, value);
@@ -43,11 +43,11 @@ std::string directives(const Fleet& fleet, const Lot& lot, const std::string& na
   add("job-name", name);
   add("output", log);
   add("partition", option(fleet, "partition"));
-  add("constraint", fleet.kinds.at(static_cast<size_t>(lot.kind)));
+  add("constraint", fleet.kinds.at(static_cast<size_t>(task_group.kind)));
   for (const char* flag : {"account", "qos", "exclude", "reservation"}) add(flag, option(fleet, flag));
   text += "#SBATCH --nodes=1\n#SBATCH --ntasks=1\n";
   add("cpus-per-task", std::to_string(fleet.cpus));
-  add("gres", !option(fleet, "gres").empty() ? option(fleet, "gres") : lot.gpus > 0 ? fmt::format("gpu:{}", lot.gpus) : "");
+  add("gres", !option(fleet, "gres").empty() ? option(fleet, "gres") : task_group.gpus > 0 ? fmt::format("gpu:{}", task_group.gpus) : "");
   text += "#SBATCH --exclusive\n";  // what shares a node with others measures them
   add("time", slurm_time(seconds));
   text += fmt::format("#SBATCH --signal=B:USR1@{}\n#SBATCH --requeue\n#SBATCH --open-mode=append\n", notice_s);
@@ -116,10 +116,10 @@ std::string slurm_time(double seconds) {
 std::vector<SlurmArray> slurm_arrays(const Fleet& fleet, const std::vector<int>& tasks, int max_array_size) {
   std::map<int, SlurmArray> arrays;  // by first task
   for (const int task : tasks) {
-    const Lot& lot = fleet.lot_of(task);
-    const int first = lot.first_task + (task - lot.first_task) / max_array_size * max_array_size;
+    const TaskGroup& task_group = fleet.task_group_of(task);
+    const int first = task_group.first_task + (task - task_group.first_task) / max_array_size * max_array_size;
     SlurmArray& array = arrays[first];
-    array.lot = &lot;
+    array.task_group = &task_group;
     array.first = first;
     array.indices.push_back(task - first);
     array.name = fmt::format("{}-{}", fleet.job_name(), first);
@@ -133,12 +133,12 @@ std::vector<SlurmArray> slurm_arrays(const Fleet& fleet, const std::vector<int>&
 }
 
 std::string slurm_script(const Fleet& fleet, const SlurmArray& array) {
-  const Lot& lot = *array.lot;
+  const TaskGroup& task_group = *array.task_group;
   const std::string most = option(fleet, "max-jobs");
   std::string text = fmt::format("#!/bin/bash\n# Study {} of fleet {}: {} on {}, tasks from {}. Made by `deepgap fleet`.\n", fleet.study,
-                                 fleet.id, lot.model, lot.device, array.first);
+                                 fleet.id, task_group.model, task_group.device, array.first);
   text += fmt::format("#SBATCH --array={}{}\n", index_ranges(array.indices), most.empty() ? "" : "%" + most);
-  text += directives(fleet, lot, array.name, pattern_path(fleet.folder) + "/logs/%A_%a.log", time_of(fleet, lot));
+  text += directives(fleet, task_group, array.name, pattern_path(fleet.folder) + "/logs/%A_%a.log", time_of(fleet, task_group));
   text += program_lines(fleet);
   text += fmt::format(
       R"(# A minute before the time limit Slurm sends USR1: the task hands in what it has and the job queues again, to go on where it was.
@@ -165,8 +165,8 @@ std::string slurm_probe_script(const Fleet& fleet, const SlurmArray& array) {
   const int task = array.first + array.indices.front();
   std::string text = fmt::format(
       "#!/bin/bash\n# Fleet {}: whether deepgap runs on such a node at all. The tasks wait for it. Made by `deepgap fleet`.\n", fleet.id);
-  text += directives(fleet, *array.lot, fmt::format("{}-probe-{}", fleet.job_name(), array.lot->kind),
-                     fmt::format("{}/logs/{}%j.log", pattern_path(fleet.folder), slurm_probe_log(array.lot->kind)), 600);
+  text += directives(fleet, *array.task_group, fmt::format("{}-probe-{}", fleet.job_name(), array.task_group->kind),
+                     fmt::format("{}/logs/{}%j.log", pattern_path(fleet.folder), slurm_probe_log(array.task_group->kind)), 600);
   text += program_lines(fleet);
   text += fmt::format("\"$deepgap\" fleet probe {} {}\ncode=$?\n", shell_word(fleet.folder), task);
   if (!fleet.bundle.empty()) {

@@ -12,7 +12,7 @@ namespace deepgap {
 
 // An array of tasks `first` + index; the indices are below Slurm's MaxArraySize.
 struct SlurmArray {
-  const Lot* lot = nullptr;
+  const TaskGroup* task_group = nullptr;
   int first = 0;
   std::vector<int> indices;  // sorted
   std::string name;          // "deepgap-1a2b3c4d-0": the fleet and `first`, so that the queue shows which tasks it has

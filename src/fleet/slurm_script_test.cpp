@@ -20,7 +20,7 @@ Fleet example_fleet(int tasks) {
   fleet.cpus = 4;
   fleet.kinds = {"", "h100"};
   fleet.options = {{"partition", "a,b"}, {"max-jobs", "8"}, {"account", "physics"}};
-  fleet.lots = {{0, "resnet18", "cpu", 0, 0, tasks, 300, 300.0 * tasks, 10}, {1, "resnet50", "cuda", 2, tasks, 1, 300, 300, 10}};
+  fleet.task_groups = {{0, "resnet18", "cpu", 0, 0, tasks, 300, 300.0 * tasks, 10}, {1, "resnet50", "cuda", 2, tasks, 1, 300, 300, 10}};
   for (int i = 0; i < tasks; ++i) fleet.tasks.push_back({0, 4, 300});
   fleet.tasks.push_back({1, 4, 300});
   return fleet;
@@ -35,13 +35,13 @@ std::vector<int> all_tasks(const Fleet& fleet) {
 TEST(SlurmScript, ArraysHoldEveryTaskOnceBelowSlurmsLimit) {
   const Fleet fleet = example_fleet(2500);
   const auto arrays = slurm_arrays(fleet, all_tasks(fleet), 1001);
-  ASSERT_EQ(arrays.size(), 4u);  // three of the first lot, one of the second
+  ASSERT_EQ(arrays.size(), 4u);  // three of the first task group, one of the second
   std::vector<int> seen;
   for (const SlurmArray& array : arrays) {
     for (const int index : array.indices) {
       EXPECT_LT(index, 1001);
       seen.push_back(array.first + index);
-      EXPECT_EQ(&fleet.lot_of(seen.back()), array.lot);
+      EXPECT_EQ(&fleet.task_group_of(seen.back()), array.task_group);
     }
   }
   EXPECT_EQ(seen, all_tasks(fleet));

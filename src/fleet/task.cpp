@@ -154,7 +154,7 @@ class Task {
   }
 
   void keep_common(const Record& record) {
-    const std::string& common = fleet_.lot_of(attempt_.task).common;
+    const std::string& common = fleet_.task_group_of(attempt_.task).common;
     const auto throughput = record.estimates.find("throughput");
     if (common.empty() || record.outcome != Outcome::ok || throughput == record.estimates.end()) return;
     if (point_id(record.point) == common) attempt_.common.push_back(throughput->second.value);

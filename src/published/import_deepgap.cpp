@@ -307,7 +307,7 @@ class ExportReader {
     if (const std::string node = row.text("node"); node != row.text("host")) set_text(record.facts, fleet_node_fact, node);
     set_measured(row, record);
     set_text(record.facts, published_currency_fact, row.text("currency"));
-    record.remarks = {set_from(row.text("tags"), ";"), set_from(row.text("notes"), "; ")};
+    record.annotations = {set_from(row.text("tags"), ";"), set_from(row.text("notes"), "; ")};
     set_rest(row, record);
     const bool by_point = record.record_id.empty();
     if (by_point || is_averaged(record.point)) set_average(row, record);

@@ -166,10 +166,10 @@ TEST(ImportDeepgap, TagsNotesAndTheCurrencyComeBack) {
   const Imported all = imported("2;old", "broke once; fan was broken");
   const Record& record = all.records.at(0);
   EXPECT_TRUE(all.notes.empty()) << all.notes[0];
-  EXPECT_EQ(record.remarks, (Remarks{{"2", "old"}, {"broke once", "fan was broken"}}));
+  EXPECT_EQ(record.annotations, (Annotations{{"2", "old"}, {"broke once", "fan was broken"}}));
   EXPECT_EQ(std::get<std::string>(record.facts.at("published.currency")), "EUR");
   EXPECT_FALSE(is_averaged(record.point));
-  EXPECT_EQ(imported("", "first; a note that holds the separator").records.at(0).remarks.notes.size(), 1U);
+  EXPECT_EQ(imported("", "first; a note that holds the separator").records.at(0).annotations.notes.size(), 1U);
 }
 
 TEST(ImportDeepgap, ARecordThatIsTwiceInIt) {

@@ -248,8 +248,8 @@ void add_origin_columns(Columns& c) {
   c.push_back(of_record("model_hash", [](const Record& r) { return text(r.point.model_hash); }));
   c.push_back(of_record("published_source", [](const Record& r) { return text(publisher_of(r.point)); }));
   c.push_back(of_record("stderr_tail", [](const Record& r) { return r.stderr_tail.empty() ? Cell() : text(printable(r.stderr_tail)); }));
-  c.push_back(of_record("tags", [](const Record& r) { return joined(r.remarks.tags, ";"); }));
-  c.push_back(of_record("notes", [](const Record& r) { return joined(r.remarks.notes, "; "); }));
+  c.push_back(of_record("tags", [](const Record& r) { return joined(r.annotations.tags, ";"); }));
+  c.push_back(of_record("notes", [](const Record& r) { return joined(r.annotations.notes, "; "); }));
   c.push_back(of_record("currency", [](const Record& r) { return fact_text(r, published_currency_fact); }));
   for (const char* id : {"latency_p50_ms", "latency_p90_ms", "latency_p99_ms"}) add_interval_columns(id, c);
 }

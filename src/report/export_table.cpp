@@ -30,7 +30,7 @@ Record as_record(const PointSummary& summary) {
   record.started_unix_ns = summary.first_started_unix_ns;
   if (!summary.currency.empty()) record.facts[published_currency_fact] = summary.currency;
   record.study = join({summary.studies.begin(), summary.studies.end()}, ", ");
-  record.remarks = summary.remarks;
+  record.annotations = summary.annotations;
   record.backend_version = join({summary.backend_versions.begin(), summary.backend_versions.end()}, ", ");
   record.dataset_description = summary.dataset_description;
   record.parameters = summary.parameters;

@@ -64,7 +64,7 @@ TEST(ExportTable, TheEndOfStandardErrorIsOnOneLine) {
 TEST(ExportTable, TagsAndNotesAreColumns) {
   Record record = example_record(1);
   EXPECT_TRUE(exported(record).at("tags").is_null());
-  record.remarks = {{"old", "good"}, {"fan was broken"}};
+  record.annotations = {{"old", "good"}, {"fan was broken"}};
   EXPECT_EQ(exported(record).at("tags"), "good;old");
   EXPECT_EQ(exported(record).at("notes"), "fan was broken");
 }

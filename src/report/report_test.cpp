@@ -288,7 +288,7 @@ TEST(HtmlReport, a_narrow_page_has_the_headings_in_every_row) {
 TEST(HtmlReport, shows_tags_and_notes_where_there_are_any) {
   std::vector<Record> records = example_study();
   EXPECT_THAT(html_of(records), Not(HasSubstr(">tags<")));
-  records.front().remarks = {{"good", "old"}, {"fan <broken>"}};
+  records.front().annotations = {{"good", "old"}, {"fan <broken>"}};
   EXPECT_THAT(html_of(records), AllOf(HasSubstr(">tags<"), HasSubstr("good and old<small>fan &lt;broken&gt;</small>")));
   EXPECT_THAT(markdown_report(collect(records), {}), AllOf(HasSubstr("| tags |"), HasSubstr("| good and old (fan")));
 }

@@ -140,9 +140,11 @@ void add_result_columns(const Results& results, std::vector<Column>& columns) {
        [](const PointSummary& p) { return p.used == p.records ? std::to_string(p.used) : fmt::format("{} of {}", p.used, p.records); },
        [](const PointSummary& p) { return p.node_count() < 2 ? std::string() : fmt::format("{} nodes", p.node_count()); },
        [](const PointSummary& p) { return static_cast<double>(p.used); }});
-  if (std::any_of(results.points.begin(), results.points.end(), [](const PointSummary& p) { return p.remarks != Remarks(); })) {
-    columns.push_back(text_column("tags", [](const PointSummary& p) { return list_of({p.remarks.tags.begin(), p.remarks.tags.end()}); }));
-    columns.back().small = [](const PointSummary& p) { return join({p.remarks.notes.begin(), p.remarks.notes.end()}, "; "); };
+  if (std::any_of(results.points.begin(), results.points.end(), [](const PointSummary& p) { return p.annotations != Annotations(); })) {
+    columns.push_back(text_column("tags", [](const PointSummary& p) {
+      return list_of({p.annotations.tags.begin(), p.annotations.tags.end()});
+    }));
+    columns.back().small = [](const PointSummary& p) { return join({p.annotations.notes.begin(), p.annotations.notes.end()}, "; "); };
   }
   columns.push_back(text_column("check", check_text));
   columns.back().small = top1_text;

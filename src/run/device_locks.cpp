@@ -24,7 +24,7 @@ namespace deepgap {
 namespace {
 
 constexpr const char* cpu_file = "cpu";
-constexpr std::string_view gpu_prefix = "gpu-", holder_prefix = "holder-";
+constexpr std::string_view gpu_prefix = "gpu-", owner_prefix = "holder-";
 
 [[noreturn]] void fail(const std::string& path, std::string_view why) {
   throw Error(ErrorKind::input, fmt::format("cannot lock a device with {}: {}", path, why));
@@ -77,19 +77,19 @@ std::string own_command() {
   return one_line(join(words, " "));
 }
 
-std::string holder_file(const std::string& folder, int64_t pid) { return fmt::format("{}/{}{}", folder, holder_prefix, pid); }
+std::string owner_file(const std::string& folder, int64_t pid) { return fmt::format("{}/{}{}", folder, owner_prefix, pid); }
 
 // Reads the start time, command and Store, a line each. Others wrote the file: malformed values are ignored.
-void read_holder(const std::string& folder, DeviceHolder& holder) {
-  const FileDescriptor file(::open(holder_file(folder, holder.pid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+void read_owner(const std::string& folder, DeviceLockOwner& owner) {
+  const FileDescriptor file(::open(owner_file(folder, owner.pid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   std::array<char, 8192> buffer{};
   const ssize_t count = file.valid() ? ::read(file.get(), buffer.data(), buffer.size()) : 0;
   const std::vector<std::string> lines = split(std::string_view(buffer.data(), static_cast<size_t>(std::max<ssize_t>(count, 0))), '\n');
   const auto since = parse_int(lines.front());
   if (lines.size() < 3 || !since || *since < 0) return;
-  holder.since_unix_ns = *since;
-  holder.command = one_line(lines[1]);
-  holder.store = one_line(lines[2]);
+  owner.since_unix_ns = *since;
+  owner.command = one_line(lines[1]);
+  owner.store = one_line(lines[2]);
 }
 
 std::string cpus_text(int64_t first, int64_t count) {
@@ -100,10 +100,10 @@ std::string device_text(const std::string& file, const struct flock& lock) {
   return file == cpu_file ? cpus_text(lock.l_start, std::max<int64_t>(lock.l_len, 1)) : file.substr(gpu_prefix.size());
 }
 
-DeviceHolder holder_of(const std::string& folder, const std::string& device, const struct flock& lock) {
-  DeviceHolder holder{.device = device, .pid = lock.l_pid, .command = {}, .store = {}};
-  if (holder.pid > 0) read_holder(folder, holder);
-  return holder;
+DeviceLockOwner owner_of(const std::string& folder, const std::string& device, const struct flock& lock) {
+  DeviceLockOwner owner{.device = device, .pid = lock.l_pid, .command = {}, .store = {}};
+  if (owner.pid > 0) read_owner(folder, owner);
+  return owner;
 }
 
 }  // namespace
@@ -130,11 +130,11 @@ std::vector<LockedDevice> locked_devices(const std::set<DeviceId>& devices, cons
   return locked;
 }
 
-std::string holder_words(const DeviceHolder& holder) {
-  if (holder.pid <= 0) return "a process of another container";
-  if (holder.since_unix_ns == 0) return fmt::format("process {}", holder.pid);
-  return fmt::format("process {} since {}: {}{}", holder.pid, format_time(holder.since_unix_ns), holder.command,
-                     holder.store.empty() ? "" : ", into " + holder.store);
+std::string owner_words(const DeviceLockOwner& owner) {
+  if (owner.pid <= 0) return "a process of another container";
+  if (owner.since_unix_ns == 0) return fmt::format("process {}", owner.pid);
+  return fmt::format("process {} since {}: {}{}", owner.pid, format_time(owner.since_unix_ns), owner.command,
+                     owner.store.empty() ? "" : ", into " + owner.store);
 }
 
 DeviceLocks::DeviceLocks(std::string folder, std::vector<LockedDevice> devices, const std::string& store)
@@ -147,29 +147,29 @@ DeviceLocks::DeviceLocks(std::string folder, std::vector<LockedDevice> devices, 
 }
 
 DeviceLocks::~DeviceLocks() {
-  if (told_) ::unlink(holder_file(folder_, ::getpid()).c_str());
+  if (told_) ::unlink(owner_file(folder_, ::getpid()).c_str());
 }
 
 // Writes the file for people; the lock counts.
 void DeviceLocks::tell() {
   if (devices_.empty()) return;
-  const FileDescriptor file = open_shared(holder_file(folder_, ::getpid()));
+  const FileDescriptor file = open_shared(owner_file(folder_, ::getpid()));
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::string text = fmt::format("{}\n{}\n{}\n", std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(), own_command(),
                                        store_.empty() ? "" : one_line(std::filesystem::absolute(store_).string()));
   told_ = ::ftruncate(file.get(), 0) == 0 && ::write(file.get(), text.data(), text.size()) > 0;
 }
 
-std::optional<DeviceHolder> DeviceLocks::take_one(const LockedDevice& device) {
+std::optional<DeviceLockOwner> DeviceLocks::take_one(const LockedDevice& device) {
   const int file = files_.at(device.file).get();
   for (const int unit : device.units) {
     struct flock lock = range(F_WRLCK, unit, 1);
     if (::fcntl(file, F_SETLK, &lock) == 0) continue;
     if (errno != EACCES && errno != EAGAIN) fail(folder_ + "/" + device.file, std::strerror(errno));
     lock = range(F_WRLCK, unit, 1);
-    // The lock may have been released between the two calls: then it has no holder, and the next try will do.
+    // The lock may have been released between the two calls: then it has no owner, and the next try will do.
     if (::fcntl(file, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) lock.l_pid = 0;
-    return holder_of(folder_, device.name, lock);
+    return owner_of(folder_, device.name, lock);
   }
   return std::nullopt;
 }
@@ -181,12 +181,12 @@ void DeviceLocks::release() {
   }
 }
 
-std::optional<DeviceHolder> DeviceLocks::take() {
+std::optional<DeviceLockOwner> DeviceLocks::take() {
   for (const LockedDevice& device : devices_) {
-    auto holder = take_one(device);
-    if (!holder) continue;
+    auto owner = take_one(device);
+    if (!owner) continue;
     release();  // who holds some and waits for others may wait for one who does the same
-    return holder;
+    return owner;
   }
   tell();
   return std::nullopt;
@@ -201,8 +201,8 @@ std::vector<std::string> DeviceLocks::take_what_is_free() {
   return busy;
 }
 
-std::vector<DeviceHolder> device_holders(const std::string& folder) {
-  std::vector<DeviceHolder> holders;
+std::vector<DeviceLockOwner> device_lock_owners(const std::string& folder) {
+  std::vector<DeviceLockOwner> owners;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename().string();
@@ -211,12 +211,12 @@ std::vector<DeviceHolder> device_holders(const std::string& folder) {
     for (int64_t next = 0; file.valid();) {
       struct flock lock = range(F_WRLCK, next, 0);
       if (::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) break;
-      holders.push_back(holder_of(folder, device_text(name, lock), lock));
+      owners.push_back(owner_of(folder, device_text(name, lock), lock));
       if (lock.l_len == 0) break;
       next = lock.l_start + lock.l_len;
     }
   }
-  return holders;
+  return owners;
 }
 
 }  // namespace deepgap

@@ -44,14 +44,14 @@ struct LockedDevice {
 // Returns the devices of this machine: a server locks its own devices.
 std::vector<LockedDevice> locked_devices(const std::set<DeviceId>& devices, const LockSettings& settings);
 
-struct DeviceHolder {
+struct DeviceLockOwner {
   std::string device;  // "CPUs 0 to 15", "GPU-1c5f..."
   int64_t pid = 0;     // 0: in another container
   std::string command, store;
   int64_t since_unix_ns = 0;  // 0: not known, nor are command and Store
 };
 // "process 4711 since 2026-11-23 07:12 UTC: deepgap run resnet50, into /home/me/deepgap.db".
-std::string holder_words(const DeviceHolder& holder);
+std::string owner_words(const DeviceLockOwner& owner);
 
 class DeviceLocks {
  public:
@@ -63,12 +63,12 @@ class DeviceLocks {
 
   // All of them or none: nullopt where they are ours now, else who has one of them. Throws Error{input} where the folder or a file in it
   // cannot be used.
-  std::optional<DeviceHolder> take();
+  std::optional<DeviceLockOwner> take();
   // Takes the devices that are free; returns the names of the others.
   std::vector<std::string> take_what_is_free();
 
  private:
-  std::optional<DeviceHolder> take_one(const LockedDevice& device);
+  std::optional<DeviceLockOwner> take_one(const LockedDevice& device);
   void release();
   void tell();
 
@@ -79,6 +79,6 @@ class DeviceLocks {
 };
 
 // Whoever else holds a device now; nobody where there is no such folder. Not by a process that holds one: looking would end its locks.
-std::vector<DeviceHolder> device_holders(const std::string& folder);
+std::vector<DeviceLockOwner> device_lock_owners(const std::string& folder);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// Locks of devices between processes: which messages appear, what a dead holder leaves, which files are not touched.
+// Locks of devices between processes: which messages appear, what a dead owner leaves, which files are not touched.
 #include "run/device_locks.h"
 
 #include "base/file.h"
@@ -71,13 +71,13 @@ class DeviceLocksTest : public testing::Test {
 TEST_F(DeviceLocksTest, who_has_a_device_is_told) {
   const OtherRun other(path, {cpu, gpu});
   DeviceLocks own(path, {cpu}, "own.db");
-  const auto holder = own.take();
-  ASSERT_TRUE(holder);
-  EXPECT_EQ(holder->device, "cpu");
-  EXPECT_EQ(holder->pid, other.pid());
-  EXPECT_THAT(holder_words(*holder), HasSubstr(", into /there/other.db"));
+  const auto owner = own.take();
+  ASSERT_TRUE(owner);
+  EXPECT_EQ(owner->device, "cpu");
+  EXPECT_EQ(owner->pid, other.pid());
+  EXPECT_THAT(owner_words(*owner), HasSubstr(", into /there/other.db"));
   std::vector<std::string> devices;
-  for (const DeviceHolder& each : device_holders(path)) devices.push_back(each.device);
+  for (const DeviceLockOwner& each : device_lock_owners(path)) devices.push_back(each.device);
   EXPECT_THAT(devices, testing::UnorderedElementsAre("CPUs 0 to 1", "GPU-1111"));
 }
 
@@ -86,7 +86,7 @@ TEST_F(DeviceLocksTest, a_dead_holder_holds_nothing) {
   DeviceLocks own(path, {cpu}, "own.db");
   EXPECT_TRUE(own.take());
   other.end();
-  EXPECT_THAT(device_holders(path), IsEmpty());
+  EXPECT_THAT(device_lock_owners(path), IsEmpty());
   EXPECT_FALSE(own.take());
 }
 
@@ -123,9 +123,9 @@ TEST_F(DeviceLocksTest, what_others_put_there_is_not_written_to) {
 TEST_F(DeviceLocksTest, what_a_holder_says_is_one_line_and_may_be_nonsense) {
   const OtherRun other(path, {cpu});
   write_file_atomic(path + "/holder-" + std::to_string(other.pid()), "0\n\x1b[31mred\nstore.db\n");
-  EXPECT_THAT(holder_words(device_holders(path).at(0)), testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(owner_words(device_lock_owners(path).at(0)), testing::Not(HasSubstr("\x1b")));
   write_file_atomic(path + "/holder-" + std::to_string(other.pid()), "nonsense");
-  EXPECT_EQ(holder_words(device_holders(path).at(0)), "process " + std::to_string(other.pid()));
+  EXPECT_EQ(owner_words(device_lock_owners(path).at(0)), "process " + std::to_string(other.pid()));
 }
 
 TEST(LockedDevices, a_gpu_is_known_by_its_uuid_and_a_server_is_not_ours) {

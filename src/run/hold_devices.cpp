@@ -12,22 +12,21 @@ namespace {
 
 constexpr Nanoseconds look_again_after = 500'000'000;
 
-std::string busy_words(const DeviceHolder& holder) {
-  return fmt::format("{} is in use by another run, {}", holder.device, holder_words(holder));
+std::string busy_words(const DeviceLockOwner& owner) {
+  return fmt::format("{} is in use by another run, {}", owner.device, owner_words(owner));
 }
 
-void wait_for(HeldDevices& held, DeviceHolder holder, WorkerHost& host, std::FILE* out) {
+void wait_for(HeldDevices& held, DeviceLockOwner owner, WorkerHost& host, std::FILE* out) {
   for (int64_t told = -1;;) {
-    if (holder.pid != told)
-      say(out, fmt::format("deepgap: {}; waiting for its end (--busy share measures beside it)\n", busy_words(holder)));
-    told = holder.pid;
+    if (owner.pid != told) say(out, fmt::format("deepgap: {}; waiting for its end (--busy share measures beside it)\n", busy_words(owner)));
+    told = owner.pid;
     if (host.wait({}, host.now() + look_again_after) || host.interrupts() > 0) {
       held.interrupted = true;
       return;
     }
     auto next = held.locks->take();
     if (!next) return;
-    holder = std::move(*next);
+    owner = std::move(*next);
   }
 }
 
@@ -37,23 +36,23 @@ HeldDevices hold_devices(const std::set<DeviceId>& devices, const LockSettings& 
                          std::FILE* out) {
   HeldDevices held;
   if (settings.folder.empty()) return held;
-  std::optional<DeviceHolder> holder;
+  std::optional<DeviceLockOwner> owner;
   try {
     held.locks = std::make_unique<DeviceLocks>(settings.folder, locked_devices(devices, settings), store);
     if (settings.when_busy == WhenBusy::share) {
       held.shared = held.locks->take_what_is_free();
       return held;
     }
-    holder = held.locks->take();
+    owner = held.locks->take();
   } catch (const Error& error) {
     say(out, fmt::format("deepgap: note: {}: cannot see whether another run measures on the same device\n", error.what()));
     held.locks.reset();
     return held;
   }
-  if (!holder) return held;
+  if (!owner) return held;
   if (settings.when_busy == WhenBusy::refuse)
-    throw Error(ErrorKind::input, fmt::format("{}; leave --busy refuse out to wait for its end", busy_words(*holder)));
-  wait_for(held, std::move(*holder), host, out);
+    throw Error(ErrorKind::input, fmt::format("{}; leave --busy refuse out to wait for its end", busy_words(*owner)));
+  wait_for(held, std::move(*owner), host, out);
   return held;
 }
 

@@ -40,8 +40,8 @@ void read_in_child(const nlohmann::json& request, const std::string& subject, co
   const ChildLimits limits = reader_limits(files);
   ChildProcess child(reading_command, {}, limits);
   child.send({request, {}});
-  const auto patience = std::chrono::seconds(2 * *limits.cpu_seconds);
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto wait_settings = std::chrono::seconds(2 * *limits.cpu_seconds);
+  const auto deadline = std::chrono::steady_clock::now() + wait_settings;
   const auto refuse = [&](const std::string& why) { throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", subject, why)); };
   Frame frame;
   switch (child.wait(frame, deadline)) {
@@ -49,7 +49,7 @@ void read_in_child(const nlohmann::json& request, const std::string& subject, co
       throw_error(frame);
       return;
     case ChildProcess::Event::silence:
-      return refuse(fmt::format("looking at it took longer than {} s", patience.count()));
+      return refuse(fmt::format("looking at it took longer than {} s", wait_settings.count()));
     case ChildProcess::Event::interrupted:  // not asked for
     case ChildProcess::Event::ended:
       const ExitState state = child.exit_state();

@@ -80,7 +80,7 @@ bool spoils_worker(Outcome outcome) {
 }
 
 Supervisor::Supervisor(SupervisorSettings settings, WorkerHost& host, Progress progress, std::function<void(const Job&, Record&)> fill)
-    : settings_(std::move(settings)), host_(host), patience_{host, settings_.timeout, std::move(progress)}, fill_(std::move(fill)) {}
+    : settings_(std::move(settings)), host_(host), wait_settings_{host, settings_.timeout, std::move(progress)}, fill_(std::move(fill)) {}
 
 void Supervisor::serve(const Batch& batch, const Receiver& receive) {
   const bool duel = !batch.jobs.empty() && contender_place(batch.jobs.front().point);
@@ -170,13 +170,13 @@ Record Supervisor::run_alone(const Job& job, std::optional<Worker>& worker) {
 
 Answer Supervisor::ask(Worker& worker, const char* kind) {
   send_order(worker, kind);
-  return hear_one(patience_, worker);
+  return hear_one(wait_settings_, worker);
 }
 
 // Runs all ranks; the outcome of one rank is that of the Job.
 Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
   order.ranks = job.point.placement.processes;
-  WorkerSet ranks(patience_);
+  WorkerSet ranks(wait_settings_);
   for (int i = 0; i < order.ranks; ++i) {
     order.rank = i;
     order.point = point_of_rank(job.point, i);
@@ -197,7 +197,7 @@ Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
 
 // A Record each, in the order of `jobs`. What one measured beside another that failed is not what was asked for, so it is not kept.
 std::vector<Record> Supervisor::run_tenants(const std::vector<Job>& jobs) {
-  WorkerSet tenants(patience_);
+  WorkerSet tenants(wait_settings_);
   Together together;
   try {
     for (const Job& job : jobs) tenants.add(start(job, order_of_tenant(order_for(job))));
@@ -296,7 +296,7 @@ Answer Supervisor::await_end(Worker& worker, const char* kind) {
   const Nanoseconds until = host_.now() + std::chrono::nanoseconds(grace).count();
   std::string why = " twice";
   while (host_.interrupts() < 2) {
-    Answer answer = hear_one(patience_, worker, until);
+    Answer answer = hear_one(wait_settings_, worker, until);
     if (answer.is(kind)) return answer;
     if (answer.kind == Answer::Kind::interrupted) continue;
     why = answer.kind == Answer::Kind::silent ? "; its worker did not end within 3 s and was killed" : "";

@@ -79,7 +79,7 @@ class Supervisor {
 
   SupervisorSettings settings_;
   WorkerHost& host_;
-  Patience patience_;
+  WaitSettings wait_settings_;
   std::function<void(const Job&, Record&)> fill_;
   std::map<ReferenceSubject, std::string> unavailable_;  // why they have no reference
   std::set<ReferenceSubject> wrong_inputs_;              // since the samples or the model contradict themselves: no engine is to blame

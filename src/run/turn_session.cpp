@@ -25,7 +25,7 @@ Supervisor::TurnSession::TurnSession(Supervisor& supervisor, const std::vector<J
       rules_(rules),
       score_(jobs.size(), rules.margin),
       idle_(idle),
-      workers_(supervisor.patience_),
+      workers_(supervisor.wait_settings_),
       records_(jobs.size()),
       apart_(jobs.size()),
       turns_(jobs.size(), supervisor.settings_.seed + static_cast<uint64_t>(jobs.front().repeat)) {}
@@ -200,7 +200,7 @@ std::optional<Supervisor::TurnSession::Given> Supervisor::TurnSession::take_turn
     }
     fail(heard.worker, heard.answer);
     if (heard.worker == arm) return std::nullopt;
-    heard = {arm, hear_one(supervisor_.patience_, workers_.at(arm))};
+    heard = {arm, hear_one(supervisor_.wait_settings_, workers_.at(arm))};
   }
   try {
     const nlohmann::json& done = heard.answer.frame.header.at("payload");
@@ -282,7 +282,7 @@ double Supervisor::TurnSession::keep_ratio(const DuelStanding& standing, Record&
 }
 
 void Supervisor::TurnSession::show_progress(size_t arm) const {
-  if (supervisor_.patience_.progress && takes_part(arm)) supervisor_.patience_.progress(jobs_[arm], progress_words(arm), 0);
+  if (supervisor_.wait_settings_.progress && takes_part(arm)) supervisor_.wait_settings_.progress(jobs_[arm], progress_words(arm), 0);
 }
 
 }  // namespace deepgap

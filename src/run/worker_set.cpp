@@ -20,8 +20,8 @@ class Waiting {
     Nanoseconds heard_at;
   };
 
-  explicit Waiting(const Patience& patience, Nanoseconds until = never) : patience_(patience), until_(until) {}
-  void add(size_t place, Worker& worker, bool waited) { watched_.push_back({place, &worker, waited, patience_.host.now()}); }
+  explicit Waiting(const WaitSettings& wait_settings, Nanoseconds until = never) : wait_settings_(wait_settings), until_(until) {}
+  void add(size_t place, Worker& worker, bool waited) { watched_.push_back({place, &worker, waited, wait_settings_.host.now()}); }
   bool waits() const {
     return std::any_of(watched_.begin(), watched_.end(), [](const Watched& w) { return w.waited; });
   }
@@ -39,9 +39,9 @@ class Waiting {
         if (auto answer = look(watched)) return {watched.place, std::move(*answer)};
       }
       const Watched* slowest = longest_silent();
-      const Nanoseconds deadline = std::min(until_, slowest->heard_at + patience_.timeout.count());
-      if (patience_.host.now() >= deadline) return {slowest->place, {Answer::Kind::silent, {}, {}}};
-      if (patience_.host.wait(links(), deadline)) return {first_waited().place, {Answer::Kind::interrupted, {}, {}}};
+      const Nanoseconds deadline = std::min(until_, slowest->heard_at + wait_settings_.timeout.count());
+      if (wait_settings_.host.now() >= deadline) return {slowest->place, {Answer::Kind::silent, {}, {}}};
+      if (wait_settings_.host.wait(links(), deadline)) return {first_waited().place, {Answer::Kind::interrupted, {}, {}}};
     }
   }
 
@@ -50,7 +50,7 @@ class Waiting {
     Worker& worker = *watched.worker;
     try {
       while (auto frame = worker.link->take()) {
-        watched.heard_at = patience_.host.now();
+        watched.heard_at = wait_settings_.host.now();
         if (frame->header.value("kind", "") == "heartbeat") {
           heartbeat(watched, *frame);
           continue;
@@ -69,8 +69,8 @@ class Waiting {
   void heartbeat(const Watched& watched, const Frame& frame) const {
     Worker& worker = *watched.worker;
     worker.phase = frame.header.value("phase", "");
-    if (&first_waited() == &watched && patience_.progress)
-      patience_.progress(*worker.job, worker.phase, frame.header.value("done", uint64_t{0}));
+    if (&first_waited() == &watched && wait_settings_.progress)
+      wait_settings_.progress(*worker.job, worker.phase, frame.header.value("done", uint64_t{0}));
   }
 
   const Watched& first_waited() const {
@@ -89,7 +89,7 @@ class Waiting {
     return links;
   }
 
-  const Patience& patience_;
+  const WaitSettings& wait_settings_;
   Nanoseconds until_;
   std::vector<Watched> watched_;
 };
@@ -101,8 +101,8 @@ void send_order(Worker& worker, const char* kind) {
   worker.link->send({{{"kind", kind}, {"order", order_to_json(worker.order)}}, {}});
 }
 
-Answer hear_one(const Patience& patience, Worker& worker, Nanoseconds until) {
-  Waiting waiting(patience, until);
+Answer hear_one(const WaitSettings& wait_settings, Worker& worker, Nanoseconds until) {
+  Waiting waiting(wait_settings, until);
   waiting.add(0, worker, true);
   return waiting.next().answer;
 }
@@ -122,7 +122,7 @@ std::vector<size_t> WorkerSet::present() const {
 
 std::optional<Heard> WorkerSet::meet(const Agree& agree, const Otherwise& otherwise) {
   Payloads said(workers_.size(), nullptr);
-  Waiting waiting(patience_);
+  Waiting waiting(wait_settings_);
   for (const size_t i : present()) waiting.add(i, workers_[i], true);
   while (waiting.waits()) {
     Heard heard = waiting.next();
@@ -139,7 +139,7 @@ std::optional<Heard> WorkerSet::meet(const Agree& agree, const Otherwise& otherw
 }
 
 std::optional<Heard> WorkerSet::ready(size_t worker, nlohmann::json& said, const Otherwise& otherwise) {
-  Waiting waiting(patience_);
+  Waiting waiting(wait_settings_);
   for (const size_t i : present()) waiting.add(i, workers_[i], i == worker);
   for (;;) {
     Heard heard = waiting.next();
@@ -152,7 +152,7 @@ std::optional<Heard> WorkerSet::ready(size_t worker, nlohmann::json& said, const
 }
 
 std::optional<Heard> WorkerSet::collect(const std::function<bool(size_t worker, const Frame& frame)>& take) {
-  Waiting waiting(patience_);
+  Waiting waiting(wait_settings_);
   for (const size_t i : present()) waiting.add(i, workers_[i], true);
   while (waiting.waits()) {
     Heard heard = waiting.next();
@@ -163,7 +163,7 @@ std::optional<Heard> WorkerSet::collect(const std::function<bool(size_t worker, 
 }
 
 Heard WorkerSet::turn(size_t worker, const nlohmann::json& payload) {
-  Waiting waiting(patience_);
+  Waiting waiting(wait_settings_);
   for (const size_t i : present()) waiting.add(i, workers_[i], i == worker);
   workers_.at(worker).link->send({{{"kind", turn_frame::turn}, {"payload", payload}}, {}});
   return waiting.next();

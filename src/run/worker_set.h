@@ -50,7 +50,7 @@ struct Heard {
 };
 
 // The way in which the parent waits.
-struct Patience {
+struct WaitSettings {
   WorkerHost& host;
   std::chrono::nanoseconds timeout;  // that a worker may be silent while it is waited for
   // Heard while waiting: of the first worker that is waited for, where it is and how many units of work it has finished.
@@ -65,7 +65,7 @@ class WorkerSet {
   // Handles a frame of that worker that is not the one waited for. True: it is dealt with, and the worker will speak again.
   using Otherwise = std::function<bool(size_t worker, const Frame& frame)>;
 
-  explicit WorkerSet(const Patience& patience) : patience_(patience) {}
+  explicit WorkerSet(const WaitSettings& wait_settings) : wait_settings_(wait_settings) {}
 
   size_t add(Worker worker);  // has been sent its order; its place
   Worker& at(size_t worker) { return workers_.at(worker); }
@@ -89,7 +89,7 @@ class WorkerSet {
  private:
   std::vector<size_t> present() const;
 
-  Patience patience_;
+  WaitSettings wait_settings_;
   std::vector<Worker> workers_;
 };
 
@@ -100,6 +100,6 @@ bool spoils_worker(Outcome outcome);
 void send_order(Worker& worker, const char* kind);
 
 // The first frame of `worker` that is no heartbeat, or why none came by then.
-Answer hear_one(const Patience& patience, Worker& worker, Nanoseconds until = never);
+Answer hear_one(const WaitSettings& wait_settings, Worker& worker, Nanoseconds until = never);
 
 }  // namespace deepgap

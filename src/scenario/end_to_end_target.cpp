@@ -22,7 +22,7 @@ double milliseconds(Nanoseconds time) { return static_cast<double>(time) / 1e6; 
 
 // A query in the stages. Written by the scenario's thread before its samples are prepared, by the preparer's threads under the Target's
 // lock until the last of them is ready, then by the scenario's thread again; the Session's threads only read it.
-struct Lane {
+struct PipelineSlot {
   uint64_t query = 0;
   std::vector<uint32_t> buffers;  // the first `samples` of them are in use
   uint32_t samples = 0, unprepared = 0;
@@ -40,16 +40,16 @@ class LaneTarget final : public EndToEndTarget {
         clock_(clock),
         settings_(settings),
         in_session_limit_(session.limits().max_in_flight),
-        lanes_(static_cast<size_t>(settings.lanes)),
+        lanes_(static_cast<size_t>(settings.pipeline_slots)),
         preparer_(std::move(preparer)) {
     std::vector<uint32_t> all(buffers.size());
     std::iota(all.begin(), all.end(), 0U);
     session_.load(all);
     uint32_t next = 0;
-    for (size_t lane = 0; lane < lanes_.size(); ++lane) {
-      free_.push_back(lane);
-      lanes_[lane].buffers.resize(static_cast<size_t>(settings.batch));
-      for (uint32_t& buffer : lanes_[lane].buffers) buffer = next++;
+    for (size_t pipeline_slot = 0; pipeline_slot < lanes_.size(); ++pipeline_slot) {
+      free_.push_back(pipeline_slot);
+      lanes_[pipeline_slot].buffers.resize(static_cast<size_t>(settings.batch));
+      for (uint32_t& buffer : lanes_[pipeline_slot].buffers) buffer = next++;
     }
     preparer_->on_prepared([this](const PreparedSample& sample) { note_prepared(sample); });
     session_.on_completion([this](std::span<const Completed> completed) { deliver(completed); });
@@ -60,7 +60,7 @@ class LaneTarget final : public EndToEndTarget {
     session_.on_completion({});
   }
 
-  TargetLimits limits() const override { return {settings_.batch, std::max(settings_.in_flight, settings_.lanes)}; }
+  TargetLimits limits() const override { return {settings_.batch, std::max(settings_.in_flight, settings_.pipeline_slots)}; }
 
   void on_completion(TargetCompletion completion) override {
     while (delivering_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
@@ -114,9 +114,9 @@ class LaneTarget final : public EndToEndTarget {
   std::optional<size_t> take_free_lane() {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) return std::nullopt;
-    const size_t lane = free_.back();
+    const size_t pipeline_slot = free_.back();
     free_.pop_back();
-    return lane;
+    return pipeline_slot;
   }
 
   bool any_lane_in_use() {
@@ -126,33 +126,33 @@ class LaneTarget final : public EndToEndTarget {
 
   void fill_lanes() {
     while (!waiting_.empty()) {
-      const auto lane = take_free_lane();
-      if (!lane) return;
+      const auto pipeline_slot = take_free_lane();
+      if (!pipeline_slot) return;
       const Waiting query = std::move(waiting_.front());
       waiting_.pop_front();
-      prepare(*lane, query);
+      prepare(*pipeline_slot, query);
     }
   }
 
   void prepare(size_t index, const Waiting& query) {
-    Lane& lane = lanes_[index];
+    PipelineSlot& pipeline_slot = lanes_[index];
     const auto count = static_cast<uint32_t>(query.samples.size());
-    lane = {query.query, std::move(lane.buffers), count, count, query.submitted};
-    for (uint32_t i = 0; i < count; ++i) preparer_->prepare(query.samples[i], buffers_.buffer(lane.buffers[i]), index);
+    pipeline_slot = {query.query, std::move(pipeline_slot.buffers), count, count, query.submitted};
+    for (uint32_t i = 0; i < count; ++i) preparer_->prepare(query.samples[i], buffers_.buffer(pipeline_slot.buffers[i]), index);
   }
 
   // Any thread.
   void note_prepared(const PreparedSample& sample) {
     {
       const std::lock_guard lock(mutex_);
-      Lane& lane = lanes_[sample.tag];
-      lane.begin = std::min(lane.begin, sample.begin);
-      lane.ready = std::max(lane.ready, sample.end);
-      lane.read += sample.read - sample.begin;
-      lane.decode += sample.decoded - sample.read;
-      lane.preprocess += sample.end - sample.decoded;
-      if (!sample.failure.empty()) lane.failure = sample.failure;
-      if (--lane.unprepared > 0) return;
+      PipelineSlot& pipeline_slot = lanes_[sample.tag];
+      pipeline_slot.begin = std::min(pipeline_slot.begin, sample.begin);
+      pipeline_slot.ready = std::max(pipeline_slot.ready, sample.end);
+      pipeline_slot.read += sample.read - sample.begin;
+      pipeline_slot.decode += sample.decoded - sample.read;
+      pipeline_slot.preprocess += sample.end - sample.decoded;
+      if (!sample.failure.empty()) pipeline_slot.failure = sample.failure;
+      if (--pipeline_slot.unprepared > 0) return;
       ready_.push_back(sample.tag);
     }
     ask_for_a_look();
@@ -171,13 +171,13 @@ class LaneTarget final : public EndToEndTarget {
     fill_lanes();
     const auto index = take_ready_lane();
     if (!index) return;
-    Lane& lane = lanes_[*index];
-    if (cancelling_ || !lane.failure.empty()) {
+    PipelineSlot& pipeline_slot = lanes_[*index];
+    if (cancelling_ || !pipeline_slot.failure.empty()) {
       give_up(*index);
     } else {
-      lane.sent = clock_.now();
+      pipeline_slot.sent = clock_.now();
       ++in_session_;
-      const Query query{*index, lane.submitted, std::span<const uint32_t>(lane.buffers).first(lane.samples)};
+      const Query query{*index, pipeline_slot.submitted, std::span<const uint32_t>(pipeline_slot.buffers).first(pipeline_slot.samples)};
       session_.submit(std::span(&query, 1));
     }
     ask_for_a_look();  // there may be more
@@ -186,15 +186,15 @@ class LaneTarget final : public EndToEndTarget {
   std::optional<size_t> take_ready_lane() {
     const std::lock_guard lock(mutex_);
     if (ready_.empty() || (in_session_ >= in_session_limit_ && !cancelling_)) return std::nullopt;
-    const size_t lane = ready_.front();
+    const size_t pipeline_slot = ready_.front();
     ready_.pop_front();
-    return lane;
+    return pipeline_slot;
   }
 
   void give_up(size_t index) {
-    const Lane& lane = lanes_[index];
-    if (!cancelling_ && failure_.empty()) failure_ = lane.failure;
-    answer({lane.query, 0, lane.samples, cancelling_ ? Status::cancelled : Status::failed});
+    const PipelineSlot& pipeline_slot = lanes_[index];
+    if (!cancelling_ && failure_.empty()) failure_ = pipeline_slot.failure;
+    answer({pipeline_slot.query, 0, pipeline_slot.samples, cancelling_ ? Status::cancelled : Status::failed});
     release(index);
   }
 
@@ -202,9 +202,9 @@ class LaneTarget final : public EndToEndTarget {
     if (completion_) completion_(std::span(&completed, 1));
   }
 
-  void release(size_t lane) {
+  void release(size_t pipeline_slot) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(lane);
+    free_.push_back(pipeline_slot);
   }
 
   // Any thread.
@@ -212,10 +212,10 @@ class LaneTarget final : public EndToEndTarget {
     delivering_.fetch_add(1, std::memory_order_acq_rel);
     const Nanoseconds now = clock_.now();
     for (const Completed& of_session : completed) {
-      const Lane& lane = lanes_.at(of_session.query);
-      if (of_session.status == Status::ok) note_answered(lane, of_session.marks, now);
+      const PipelineSlot& pipeline_slot = lanes_.at(of_session.query);
+      if (of_session.status == Status::ok) note_answered(pipeline_slot, of_session.marks, now);
       Completed mine = of_session;
-      mine.query = lane.query;
+      mine.query = pipeline_slot.query;
       answer(mine);
       --in_session_;
       release(of_session.query);
@@ -224,24 +224,24 @@ class LaneTarget final : public EndToEndTarget {
     delivering_.fetch_sub(1, std::memory_order_release);
   }
 
-  void note_answered(const Lane& lane, std::span<const Mark> marks, Nanoseconds now) {
+  void note_answered(const PipelineSlot& pipeline_slot, std::span<const Mark> marks, Nanoseconds now) {
     // Threads that share a query's samples work at once: each stage gets its part of the time that passed.
-    const Nanoseconds worked = lane.read + lane.decode + lane.preprocess;
-    const double scale = worked > 0 ? milliseconds(lane.ready - lane.begin) / milliseconds(worked) : 0;
+    const Nanoseconds worked = pipeline_slot.read + pipeline_slot.decode + pipeline_slot.preprocess;
+    const double scale = worked > 0 ? milliseconds(pipeline_slot.ready - pipeline_slot.begin) / milliseconds(worked) : 0;
     const Nanoseconds copy_in = marked_time(marks, MarkId::h2d_begin, MarkId::compute_begin).value_or(0);
-    const Nanoseconds compute = marked_time(marks, MarkId::compute_begin, MarkId::compute_end).value_or(now - lane.sent);
+    const Nanoseconds compute = marked_time(marks, MarkId::compute_begin, MarkId::compute_end).value_or(now - pipeline_slot.sent);
     const Nanoseconds copy_out = marked_time(marks, MarkId::compute_end, MarkId::d2h_end).value_or(0);
     const std::lock_guard lock(mutex_);
     const auto note = [&](Stage stage, double ms) { log_.ms[static_cast<size_t>(stage)].add(ms, 1); };
-    note(Stage::wait_decode, milliseconds(lane.begin - lane.submitted));
-    note(Stage::read, milliseconds(lane.read) * scale);
-    note(Stage::decode, milliseconds(lane.decode) * scale);
-    note(Stage::preprocess, milliseconds(lane.preprocess) * scale);
-    note(Stage::wait_infer, milliseconds(std::max<Nanoseconds>(0, now - lane.ready - copy_in - compute - copy_out)));
+    note(Stage::wait_decode, milliseconds(pipeline_slot.begin - pipeline_slot.submitted));
+    note(Stage::read, milliseconds(pipeline_slot.read) * scale);
+    note(Stage::decode, milliseconds(pipeline_slot.decode) * scale);
+    note(Stage::preprocess, milliseconds(pipeline_slot.preprocess) * scale);
+    note(Stage::wait_infer, milliseconds(std::max<Nanoseconds>(0, now - pipeline_slot.ready - copy_in - compute - copy_out)));
     note(Stage::copy_in, milliseconds(copy_in));
     note(Stage::compute, milliseconds(compute));
     note(Stage::copy_out, milliseconds(copy_out));
-    log_.prepare_ms.add(milliseconds(worked), lane.samples);
+    log_.prepare_ms.add(milliseconds(worked), pipeline_slot.samples);
   }
 
   Target& session_;
@@ -253,8 +253,8 @@ class LaneTarget final : public EndToEndTarget {
   std::deque<Waiting> waiting_;
   std::string failure_;  // why the first query that failed could not be prepared
   bool cancelling_ = false;
-  std::vector<Lane> lanes_;
-  std::mutex mutex_;  // guards the three below, and lanes that are being prepared
+  std::vector<PipelineSlot> lanes_;
+  std::mutex mutex_;  // guards the three below, and pipeline slots that are being prepared
   std::vector<size_t> free_;
   std::deque<size_t> ready_;
   StageLog log_;

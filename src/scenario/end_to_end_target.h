@@ -2,9 +2,9 @@
 // SamplePreparer reads, decodes and resizes each sample into an input buffer, the Session computes on these, and the query is completed
 // when its outputs are back.
 //
-// A query in the stages holds a lane: input buffers of its own. With one lane the stages of a query follow each other, and the next query
-// begins when the one before it is answered (serial). With more, queries are prepared while others are computed (overlapped); those that
-// find no lane wait in order of submission.
+// A query in the stages holds a pipeline slot: input buffers of its own. With one pipeline slot the stages of a query follow each other,
+// and the next query begins when the one before it is answered (serial). With more, queries are prepared while others are computed
+// (overlapped); those that find no pipeline slot wait in order of submission.
 //
 // Threads: as every Target; it has none of its own. The preparer and the Session answer on theirs, and what is ready is handed to the
 // Session by work on the Clock, one query at a time, so that it goes on only while the scenario's thread submits or waits on the Clock, and
@@ -25,9 +25,9 @@
 namespace deepgap {
 
 struct EndToEndSettings {
-  int64_t lanes = 1;      // queries in the stages at a time
-  int64_t batch = 1;      // most samples of a query
-  int64_t in_flight = 1;  // queries that it takes at least; those without a lane wait
+  int64_t pipeline_slots = 1;  // queries in the stages at a time
+  int64_t batch = 1;           // most samples of a query
+  int64_t in_flight = 1;       // queries that it takes at least; those without a pipeline slot wait
 };
 
 class EndToEndTarget : public Target {
@@ -35,8 +35,8 @@ class EndToEndTarget : public Target {
   virtual StageLog take_log() = 0;  // for queries answered since the last call; scenario's thread
 };
 
-// `session` computes on the first lanes * batch of `buffers` at least, all of which this call loads into it; both outlive the result.
-// Queries name samples that the preparer knows.
+// `session` computes on the first pipeline slots * batch of `buffers` at least, all of which this call loads into it; both outlive the
+// result. Queries name samples that the preparer knows.
 std::unique_ptr<EndToEndTarget> make_end_to_end_target(Target& session, InputBuffers& buffers, std::unique_ptr<SamplePreparer> preparer,
                                                        const EndToEndSettings& settings, Clock& clock);
 

@@ -25,16 +25,16 @@ constexpr TensorView item{DataType::f32, item_shape, nullptr};
 struct Rig {
   Driven driven;
   ScriptedPreparer::Script script{1, 1 * ms, 6 * ms, 2 * ms, {}};
-  int64_t lanes = 1, batch = 1, in_flight = 1;
+  int64_t pipeline_slots = 1, batch = 1, in_flight = 1;
   std::unique_ptr<InputBuffers> buffers;
   std::unique_ptr<ScriptedTarget> session;
   std::unique_ptr<EndToEndTarget> target;
 
   EndToEndTarget& make() {
-    buffers = std::make_unique<InputBuffers>(item, lanes * batch);
+    buffers = std::make_unique<InputBuffers>(item, pipeline_slots * batch);
     session = std::make_unique<ScriptedTarget>(*driven.clock, TargetLimits{batch, 1}, [](uint64_t) { return 5 * ms; });
     target = make_end_to_end_target(*session, *buffers, std::make_unique<ScriptedPreparer>(*driven.clock, script),
-                                    {lanes, batch, in_flight}, *driven.clock);
+                                    {pipeline_slots, batch, in_flight}, *driven.clock);
     return *target;
   }
   // Milliseconds from one answer to the next, once it runs.
@@ -65,10 +65,10 @@ TEST(EndToEndTarget, SeriallyAQueryTakesTheSumOfItsStages) {
 
 TEST(EndToEndTarget, OverlappedTheSlowestStageSetsThePace) {
   Rig one_thread;
-  one_thread.lanes = 3;
+  one_thread.pipeline_slots = 3;
   EXPECT_DOUBLE_EQ(one_thread.period("batch", {{"in_flight", "3"}}), 9) << "one thread decodes";
   Rig two_threads;
-  two_threads.lanes = 4;
+  two_threads.pipeline_slots = 4;
   two_threads.script.threads = 2;
   EXPECT_DOUBLE_EQ(two_threads.period("batch", {{"in_flight", "4"}}), 5) << "the session computes";
   EXPECT_EQ(two_threads.session->most_in_flight, 1) << "no more than it holds";
@@ -84,10 +84,10 @@ TEST(EndToEndTarget, WithOneLaneQueriesInFlightDoNotOverlap) {
 
 TEST(EndToEndTarget, OfflineAndServerRunToo) {
   Rig offline;
-  offline.lanes = offline.in_flight = 3;
+  offline.pipeline_slots = offline.in_flight = 3;
   EXPECT_DOUBLE_EQ(offline.period("offline"), 9);
   Rig server;
-  server.lanes = 3;
+  server.pipeline_slots = 3;
   server.driven.drive(server.make(), "constant", 1, lasting(1000 * ms), {{"rate", "50"}});
   ASSERT_GE(server.driven.kept.timings.size(), 49U);
   for (const Timing& timing : server.driven.kept.timings) EXPECT_EQ(timing.end - timing.scheduled, 14 * ms);
@@ -244,13 +244,13 @@ class ThreadPreparer final : public SamplePreparer {
 
 // This test is for ThreadSanitizer: preparer, Session and scenario run on threads of their own.
 TEST(EndToEndTarget, AnswersFromManyThreads) {
-  for (const int64_t lanes : {1, 4}) {
+  for (const int64_t pipeline_slots : {1, 4}) {
     Driven driven;
     driven.clock = make_real_clock();
-    InputBuffers buffers(item, lanes * 2);
+    InputBuffers buffers(item, pipeline_slots * 2);
     ThreadedTarget session({2, 2}, 2);
     const auto target =
-        make_end_to_end_target(session, buffers, std::make_unique<ThreadPreparer>(*driven.clock), {lanes, 2, 6}, *driven.clock);
+        make_end_to_end_target(session, buffers, std::make_unique<ThreadPreparer>(*driven.clock), {pipeline_slots, 2, 6}, *driven.clock);
     driven.drive(*target, "batch", 2, counts(500), {{"in_flight", "6"}});
     EXPECT_EQ(driven.kept.timings.size(), 500U);
     EXPECT_GE(target->take_log().prepare_ms.count(), 500);

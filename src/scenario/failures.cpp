@@ -11,7 +11,7 @@
 namespace deepgap {
 namespace {
 
-constexpr Nanoseconds patience = 30'000'000'000;
+constexpr Nanoseconds timeout = 30'000'000'000;
 constexpr Nanoseconds pause_after = 10'000'000;
 constexpr size_t most_reasons = 16;  // distinct reasons that are kept: a server may put anything into its message
 
@@ -44,6 +44,6 @@ std::string Failures::text() const {
   return join(texts, "; ");
 }
 
-bool Failures::hopeless() const { return failing_since_ != never && last_ - failing_since_ >= patience; }
+bool Failures::hopeless() const { return failing_since_ != never && last_ - failing_since_ >= timeout; }
 
 }  // namespace deepgap

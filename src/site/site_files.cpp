@@ -193,8 +193,8 @@ class SiteWriter {
     add("engine version", join({point.backend_versions.begin(), point.backend_versions.end()}, ", "));
     add("options", options_text(point.point));
     add("study", join({point.studies.begin(), point.studies.end()}, ", "));
-    add("tags", join({point.remarks.tags.begin(), point.remarks.tags.end()}, ", "));
-    add("notes", join({point.remarks.notes.begin(), point.remarks.notes.end()}, "; "));
+    add("tags", join({point.annotations.tags.begin(), point.annotations.tags.end()}, ", "));
+    add("notes", join({point.annotations.notes.begin(), point.annotations.notes.end()}, "; "));
     add("records", point.used == point.records ? std::to_string(point.records) : fmt::format("{}, {} used", point.records, point.used));
     add("first measured", point.first_started_unix_ns == 0 ? "" : format_time(point.first_started_unix_ns));
     add("last measured", point.last_started_unix_ns == 0 ? "" : format_time(point.last_started_unix_ns));

@@ -219,7 +219,7 @@ void collect(const Record& record, Secrets& secrets) {
     secrets.add_users_of_paths(*text);
   }
   for (const auto& [key, value] : record.point.options) secrets.add_users_of_paths(value);
-  for (const std::string& note : record.remarks.notes) secrets.add_users_of_paths(note);
+  for (const std::string& note : record.annotations.notes) secrets.add_users_of_paths(note);
   for (const std::string& path : paths_of(record.point)) secrets.add_folders(path);
 }
 
@@ -286,7 +286,7 @@ void Anonymizer::apply(Record& record) {
        {&record.study, &record.tenant, &record.reason, &record.backend_version, &record.dataset_description, &record.stderr_tail}) {
     *text = cleaned(*text, secrets);
   }
-  record.remarks = {cleaned(record.remarks.tags, secrets), cleaned(record.remarks.notes, secrets)};
+  record.annotations = {cleaned(record.annotations.tags, secrets), cleaned(record.annotations.notes, secrets)};
   if (record.check) record.check->against = cleaned(record.check->against, secrets);
 }
 

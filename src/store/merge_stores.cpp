@@ -8,8 +8,8 @@
 #include "record/identity.h"
 #include "record/record_json.h"
 #include "record/tuning_mark.h"
+#include "store/annotations.h"
 #include "store/record_rows.h"
-#include "store/remarks.h"
 #include "store/schema.h"
 #include "store/unfinished_file.h"
 
@@ -145,7 +145,7 @@ class Merge {
     best_.clear();
     chosen_.clear();
     notes_.clear();
-    remarks_.clear();
+    annotations_.clear();
     records_.clear();
     report = {};
   }
@@ -179,7 +179,7 @@ class Merge {
   void choose_from(uint32_t input) {
     const auto source = open_store_for_reading(inputs_[input].path);
     const Transaction snapshot(*source, "BEGIN");
-    note_remarks(*source);
+    note_annotations(*source);
     Results results(*source, inputs_[input], settings_.once);
     const std::string tells = fmt::format("2 * (instr(r.facts, '{}') > 0) + {}", left_out_fact,
                                           keeps_profiles(*source) ? "(r.id IN (SELECT record FROM profiles))" : "0");
@@ -224,13 +224,13 @@ class Merge {
     return rows;
   }
 
-  // Copies of one Record may have been remarked on apart: the one that is written has what was said of any.
-  void note_remarks(Database& source) {
-    if (!keeps_remarks(source)) return;
+  // Copies of one Record may have been annotated on apart: the one that is written has what was said of any.
+  void note_annotations(Database& source) {
+    if (!keeps_annotations(source)) return;
     SqlStatement select(source, "SELECT r.record_id, m.kind, m.text FROM remarks m JOIN records r ON r.id = m.record");
     while (select.step()) {
-      const auto kind = remark_kind_from(select.text(1));
-      if (kind) texts_of(remarks_[std::string(select.text(0))], *kind).emplace(select.text(2));
+      const auto kind = annotation_kind_from(select.text(1));
+      if (kind) texts_of(annotations_[std::string(select.text(0))], *kind).emplace(select.text(2));
     }
   }
 
@@ -288,8 +288,8 @@ class Merge {
           words = *before + "; " + words;  // from an earlier merge
         facts[left_out_fact] = words;
       }
-      const auto remarks = remarks_.find(reader.record().record_id);
-      if (remarks != remarks_.end()) reader.lend().remarks = remarks->second;
+      const auto annotations = annotations_.find(reader.record().record_id);
+      if (annotations != annotations_.end()) reader.lend().annotations = annotations->second;
       writer.write(reader.record(), blocks_of(reader.row()));
       report.interrupted += reader.record().outcome == Outcome::interrupted ? 1 : 0;
       ++report.written;
@@ -302,7 +302,7 @@ class Merge {
   std::unordered_map<Key, Choice, KeyHash> best_;
   std::unordered_map<Key, std::set<std::string>, KeyHash> beside_;  // what was left out, by result
   std::map<std::pair<size_t, int64_t>, std::string> notes_;         // by input and row
-  std::unordered_map<std::string, Remarks> remarks_;                // by record_id
+  std::unordered_map<std::string, Annotations> annotations_;        // by record_id
   std::map<std::string, uint32_t> host_numbers_;
   std::vector<std::string> hosts_;
   std::unordered_set<Key, KeyHash> records_;

@@ -72,16 +72,16 @@ TEST(MergeStores, WhatWasSaidOfAnyCopyIsSaidOfTheOne) {
   const std::string id = example_record(1).record_id, other = example_record(2).record_id;
   write_store(folder / "a.db", examples(0, 3));
   write_store(folder / "b.db", examples(0, 3));
-  Store(folder / "a.db", Store::Mode::append).remark(std::vector{id}, RemarkKind::tag, "a");
-  Store(folder / "b.db", Store::Mode::append).remark(std::vector{id, other}, RemarkKind::tag, "b");
+  Store(folder / "a.db", Store::Mode::append).annotation(std::vector{id}, AnnotationKind::tag, "a");
+  Store(folder / "b.db", Store::Mode::append).annotation(std::vector{id, other}, AnnotationKind::tag, "b");
   for (const bool turned : {false, true}) {
     const std::string out = folder / (turned ? "ba.db" : "ab.db");
     ASSERT_TRUE(merge_stores({{folder / (turned ? "b.db" : "a.db")}, {folder / (turned ? "a.db" : "b.db")}}, out));
     const std::vector<Record> records = records_of(out);
     ASSERT_EQ(records.size(), 3u);
-    EXPECT_EQ(records[0].remarks, Remarks());
-    EXPECT_EQ(records[1].remarks, (Remarks{{"a", "b"}, {}}));
-    EXPECT_EQ(records[2].remarks, (Remarks{{"b"}, {}}));
+    EXPECT_EQ(records[0].annotations, Annotations());
+    EXPECT_EQ(records[1].annotations, (Annotations{{"a", "b"}, {}}));
+    EXPECT_EQ(records[2].annotations, (Annotations{{"b"}, {}}));
   }
 }
 

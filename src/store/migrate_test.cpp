@@ -79,16 +79,16 @@ TEST_P(OldStore, IsBroughtUpToDateWhereItIsAppendedTo) {
       << "of the old ones; the new one says it itself";
 }
 
-TEST_P(OldStore, CanBeRemarkedOn) {
+TEST_P(OldStore, CanBeAnnotated) {
   std::string id;
   {
     Store store(path, Store::Mode::append);
     id = records_of(store).front().record_id;
-    EXPECT_EQ(store.remark(std::vector{id}, RemarkKind::tag, "old"), 1);
+    EXPECT_EQ(store.annotation(std::vector{id}, AnnotationKind::tag, "old"), 1);
   }
   const std::vector<Record> records = records_of(Store(path, Store::Mode::read));
-  EXPECT_TRUE(records[0].remarks.tags.contains("old"));
-  EXPECT_FALSE(records[2].remarks.tags.contains("old"));
+  EXPECT_TRUE(records[0].annotations.tags.contains("old"));
+  EXPECT_FALSE(records[2].annotations.tags.contains("old"));
 }
 
 TEST_P(OldStore, IsMergedAndCopied) {
@@ -102,15 +102,15 @@ INSTANTIATE_TEST_SUITE_P(EverySchema, OldStore,
                          testing::Values("schema-1-first.sql", "schema-1-second.sql", "schema-1.sql", "schema-2.sql", "schema-3.sql",
                                          "schema-4.sql"));
 
-TEST(OldStores, RemarksAreReadSinceSchema3) {
+TEST(OldStores, AnnotationsAreReadSinceSchema3) {
   const TemporaryFolder folder;
   for (const char* name : {"schema-3.sql", "schema-4.sql"}) {
     const std::string path = folder / name;
     run_sql(path, read_text(std::string("tests/data/stores/") + name));
     const std::vector<Record> records = records_of(Store(path, Store::Mode::read));
-    EXPECT_EQ(records[0].remarks, (Remarks{{"good", "release-1"}, {"the first; after an update"}}));
-    EXPECT_EQ(records[1].remarks, (Remarks{{"good"}, {}}));
-    EXPECT_EQ(records[2].remarks, Remarks());
+    EXPECT_EQ(records[0].annotations, (Annotations{{"good", "release-1"}, {"the first; after an update"}}));
+    EXPECT_EQ(records[1].annotations, (Annotations{{"good"}, {}}));
+    EXPECT_EQ(records[2].annotations, Annotations());
   }
 }
 

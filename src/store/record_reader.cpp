@@ -4,7 +4,7 @@
 #include "base/parse_json.h"
 #include "record/record_json.h"
 #include "record/tuning_mark.h"
-#include "store/remarks.h"
+#include "store/annotations.h"
 #include "store/schema.h"
 
 #include <fmt/format.h>
@@ -64,8 +64,8 @@ constexpr const char* select_records =
     "check_sqnr_db, check_top1_agreement, check_min_sqnr_db, check_pass, windows, facts, momentary, stderr_tail FROM records ORDER BY id";
 constexpr const char* select_metrics = "SELECT record, metric, value, low, high, n FROM metric_values ORDER BY record, metric";
 
-constexpr const char* select_remarks = "SELECT record, kind, text FROM remarks ORDER BY record, kind, text";
-constexpr const char* select_no_remarks = "SELECT 0, '', '' WHERE 0";
+constexpr const char* select_annotations = "SELECT record, kind, text FROM remarks ORDER BY record, kind, text";
+constexpr const char* select_no_annotations = "SELECT 0, '', '' WHERE 0";
 
 constexpr int64_t most_metric_names = 1'000'000;
 
@@ -107,10 +107,10 @@ const T& look_up(const std::unordered_map<int64_t, T>& rows, int64_t id, std::st
 RecordReader::RecordReader(Database& database)
     : records_(database, fmt::format(select_records, verdict_column(database)).c_str()),
       metrics_(database, select_metrics),
-      remarks_(database, keeps_remarks(database) ? select_remarks : select_no_remarks) {
+      annotations_(database, keeps_annotations(database) ? select_annotations : select_no_annotations) {
   load_shared(database);
   step_metrics();
-  step_remarks();
+  step_annotations();
 }
 
 RecordReader::Settings RecordReader::parse_settings(std::string_view text) {
@@ -240,16 +240,16 @@ void RecordReader::read_metrics(int64_t row) {
 void RecordReader::step_metrics() { metrics_row_ = metrics_.step() ? std::optional(metrics_.integer(0)) : std::nullopt; }
 
 // A kind that a later version may add is passed over.
-void RecordReader::read_remarks(int64_t row) {
-  record_.remarks = {};
-  for (; remarks_row_ && *remarks_row_ <= row; step_remarks()) {
-    if (*remarks_row_ < row) continue;
-    const auto kind = remark_kind_from(remarks_.text(1));
-    if (kind) texts_of(record_.remarks, *kind).emplace(remarks_.text(2));
+void RecordReader::read_annotations(int64_t row) {
+  record_.annotations = {};
+  for (; annotations_row_ && *annotations_row_ <= row; step_annotations()) {
+    if (*annotations_row_ < row) continue;
+    const auto kind = annotation_kind_from(annotations_.text(1));
+    if (kind) texts_of(record_.annotations, *kind).emplace(annotations_.text(2));
   }
 }
 
-void RecordReader::step_remarks() { remarks_row_ = remarks_.step() ? std::optional(remarks_.integer(0)) : std::nullopt; }
+void RecordReader::step_annotations() { annotations_row_ = annotations_.step() ? std::optional(annotations_.integer(0)) : std::nullopt; }
 
 bool RecordReader::next() {
   if (!records_.step()) return false;
@@ -262,7 +262,7 @@ bool RecordReader::next() {
   record_.facts = facts_from_json(parse(records_.text(facts), "a record's facts"));
   record_.stderr_tail = records_.text(stderr_tail);
   read_metrics(row_);
-  read_remarks(row_);
+  read_annotations(row_);
   return true;
 }
 

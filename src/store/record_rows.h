@@ -41,7 +41,7 @@ class RecordWriter {
                          const Insert& bind_insert);
 
   Database& database_;
-  SqlStatement insert_record_, insert_metric_, insert_blocks_, insert_profile_, insert_remark_;
+  SqlStatement insert_record_, insert_metric_, insert_blocks_, insert_profile_, insert_annotation_;
   SqlStatement find_run_, insert_run_, find_point_, insert_point_, find_environment_, insert_environment_, find_settings_, insert_settings_,
       find_metric_, insert_metric_name_;
   std::unordered_map<std::string, int64_t> known_;  // table letter and content -> row
@@ -72,12 +72,12 @@ class RecordReader {
   void read_check();
   void read_metrics(int64_t row);
   void step_metrics();
-  void read_remarks(int64_t row);
-  void step_remarks();
+  void read_annotations(int64_t row);
+  void step_annotations();
   static Settings parse_settings(std::string_view json);
 
-  SqlStatement records_, metrics_, remarks_;
-  std::optional<int64_t> metrics_row_, remarks_row_;  // the record of the row that each stands on; nullopt at the end
+  SqlStatement records_, metrics_, annotations_;
+  std::optional<int64_t> metrics_row_, annotations_row_;  // the record of the row that each stands on; nullopt at the end
   std::unordered_map<int64_t, Facts> environments_;
   std::unordered_map<int64_t, Settings> settings_;
   std::unordered_map<int64_t, Point> points_;

@@ -4,7 +4,7 @@
 #include "record/momentary.h"
 #include "record/record_json.h"
 #include "record/timing_block.h"
-#include "store/remarks.h"
+#include "store/annotations.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -64,7 +64,7 @@ RecordWriter::RecordWriter(Database& database)
       insert_metric_(database, "INSERT INTO metric_values(record, metric, value, low, high, n) VALUES(?,?,?,?,?,?)"),
       insert_blocks_(database, "INSERT INTO blocks(record, timings, series) VALUES(?,?,?)"),
       insert_profile_(database, "INSERT INTO profiles(record, profile) VALUES(?,?)"),
-      insert_remark_(database, "INSERT INTO remarks(record, kind, text) VALUES(?,?,?)"),
+      insert_annotation_(database, "INSERT INTO remarks(record, kind, text) VALUES(?,?,?)"),
       find_run_(database, "SELECT id FROM runs WHERE run_id = ? AND study = ?"),
       insert_run_(database, "INSERT INTO runs(run_id, study) VALUES(?,?)"),
       find_point_(database, "SELECT id FROM points WHERE point_id = ?"),
@@ -148,8 +148,9 @@ void RecordWriter::write(const Record& record, const Blocks& blocks) {
     insert_metric_.bind(0, row).bind(1, metric_of(name)).bind(2, estimate.value).bind(3, estimate.low).bind(4, estimate.high);
     insert_metric_.bind(5, estimate.n).run();
   }
-  for (const RemarkKind kind : remark_kinds)
-    for (const std::string& text : texts_of(record.remarks, kind)) insert_remark_.bind(0, row).bind(1, name_of(kind)).bind(2, text).run();
+  for (const AnnotationKind kind : annotation_kinds)
+    for (const std::string& text : texts_of(record.annotations, kind))
+      insert_annotation_.bind(0, row).bind(1, name_of(kind)).bind(2, text).run();
   if (!blocks.profile.empty()) insert_profile_.bind(0, row).bind_blob(1, blocks.profile).run();
   if (blocks.timings.empty() && blocks.series.empty()) return;
   insert_blocks_.bind(0, row);

@@ -179,7 +179,7 @@ bool has_log(const std::string& path) {
 }  // namespace
 
 bool keeps_profiles(Database& database) { return version_of(database) >= 2; }
-bool keeps_remarks(Database& database) { return version_of(database) >= 3; }
+bool keeps_annotations(Database& database) { return version_of(database) >= 3; }
 
 std::string verdict_column(Database& database) {
   return version_of(database) >= 4 ? "verdict" : fmt::format("CASE WHEN {} THEN 'as_found' ELSE verdict END", is_as_found);

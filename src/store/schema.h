@@ -20,9 +20,9 @@ std::unique_ptr<Database> open_store_for_reading(const std::string& path);
 enum class Durability { each_commit, draft };
 std::unique_ptr<Database> open_store_for_appending(const std::string& path, Durability durability = Durability::each_commit);
 
-// Returns whether an opened Store has profiles, and remarks: Stores of version 1, and of 2, that are only read have no table for them.
+// Returns whether an opened Store has profiles, and annotations: Stores of version 1, and of 2, that are only read have no table for them.
 bool keeps_profiles(Database& database);
-bool keeps_remarks(Database& database);
+bool keeps_annotations(Database& database);
 
 // The verdict of a row of the table `records`, as SQL. Before version 4 runs that nobody asked an interval of were called valid: they are
 // read as as_found.

@@ -125,9 +125,9 @@ std::set<std::string> Store::profiled() const {
 
 namespace {
 
-// `statement` is run for each Record with its id as the first parameter, in one transaction; the change in the number of remarks.
+// `statement` is run for each Record with its id as the first parameter, in one transaction; the change in the number of annotations.
 template <typename Bind>
-int64_t change_remarks(Database& database, std::span<const std::string> record_ids, const char* sql, const Bind& bind) {
+int64_t change_annotations(Database& database, std::span<const std::string> record_ids, const char* sql, const Bind& bind) {
   constexpr const char* count = "SELECT count(*) FROM remarks";
   Transaction transaction(database, "BEGIN IMMEDIATE");
   const int64_t before = database.query_int(count);
@@ -144,19 +144,20 @@ int64_t change_remarks(Database& database, std::span<const std::string> record_i
 
 }  // namespace
 
-int64_t Store::remark(std::span<const std::string> record_ids, RemarkKind kind, const std::string& text) {
+int64_t Store::annotation(std::span<const std::string> record_ids, AnnotationKind kind, const std::string& text) {
   if (!state_->writer) throw Error(ErrorKind::internal, "a store opened for reading was asked to keep a remark");
-  return change_remarks(*state_->database, record_ids,
-                        "INSERT OR IGNORE INTO remarks(record, kind, text) SELECT id, ?2, ?3 FROM records WHERE record_id = ?1",
-                        [&](SqlStatement& s) { s.bind(1, name_of(kind)).bind(2, text); });
+  return change_annotations(*state_->database, record_ids,
+                            "INSERT OR IGNORE INTO remarks(record, kind, text) SELECT id, ?2, ?3 FROM records WHERE record_id = ?1",
+                            [&](SqlStatement& s) { s.bind(1, name_of(kind)).bind(2, text); });
 }
 
-int64_t Store::unremark(std::span<const std::string> record_ids, RemarkKind kind, const std::optional<std::string>& text) {
+int64_t Store::remove_annotation(std::span<const std::string> record_ids, AnnotationKind kind, const std::optional<std::string>& text) {
   if (!state_->writer) throw Error(ErrorKind::internal, "a store opened for reading was asked to take a remark back");
-  return -change_remarks(*state_->database, record_ids,
-                         "DELETE FROM remarks WHERE record = (SELECT id FROM records WHERE record_id = ?1) AND kind = ?2 AND "
-                         "text = coalesce(?3, text)",
-                         [&](SqlStatement& s) { text ? s.bind(1, name_of(kind)).bind(2, *text) : s.bind(1, name_of(kind)).bind_null(2); });
+  return -change_annotations(
+      *state_->database, record_ids,
+      "DELETE FROM remarks WHERE record = (SELECT id FROM records WHERE record_id = ?1) AND kind = ?2 AND "
+      "text = coalesce(?3, text)",
+      [&](SqlStatement& s) { text ? s.bind(1, name_of(kind)).bind(2, *text) : s.bind(1, name_of(kind)).bind_null(2); });
 }
 
 std::unordered_map<std::string, int64_t> Store::timing_counts() const {

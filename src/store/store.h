@@ -4,7 +4,7 @@
 // where the disk keeps its promises, a power cut. A Store object is used by one thread at a time.
 #pragma once
 
-#include "store/remarks.h"
+#include "store/annotations.h"
 
 #include <deepgap/record.h>
 
@@ -53,9 +53,9 @@ class Store {
 
   // Says it of these Records, those that are not in the Store passed over; durable when it returns. How many of them had not got it.
   // Throws Error{store} where it cannot be written.
-  int64_t remark(std::span<const std::string> record_ids, RemarkKind kind, const std::string& text);
-  // Takes it back, or, without a text, all remarks of this kind. How many went.
-  int64_t unremark(std::span<const std::string> record_ids, RemarkKind kind, const std::optional<std::string>& text);
+  int64_t annotation(std::span<const std::string> record_ids, AnnotationKind kind, const std::string& text);
+  // Takes it back, or, without a text, all annotations of this kind. How many went.
+  int64_t remove_annotation(std::span<const std::string> record_ids, AnnotationKind kind, const std::optional<std::string>& text);
 
   // Returns how many timings each Record's run kept, by record_id; a compact Store still knows.
   std::unordered_map<std::string, int64_t> timing_counts() const;

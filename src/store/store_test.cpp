@@ -123,40 +123,40 @@ TEST(Store, AppendsToAnExistingOneAndKeepsOneEnvironment) {
   sqlite3_close(handle);
 }
 
-TEST(Store, RemarksStayWithTheirRecordsInCopiesToo) {
+TEST(Store, AnnotationsStayWithTheirRecordsInCopiesToo) {
   const TemporaryFolder folder;
   const std::string first = example_record(1).record_id, second = example_record(2).record_id;
   {
     Store store(folder / "a.db", Store::Mode::append);
     for (uint64_t seed = 1; seed < 4; ++seed) store.append(example_record(seed));
-    EXPECT_EQ(store.remark(std::vector{first, second}, RemarkKind::tag, "good"), 2);
-    EXPECT_EQ(store.remark(std::vector{first, second}, RemarkKind::tag, "good"), 0) << "once is enough";
-    EXPECT_EQ(store.remark(std::vector{first, std::string("nobody")}, RemarkKind::tag, "a"), 1);
-    EXPECT_EQ(store.remark(std::vector{second}, RemarkKind::note, "of /home/someone/src"), 1);
+    EXPECT_EQ(store.annotation(std::vector{first, second}, AnnotationKind::tag, "good"), 2);
+    EXPECT_EQ(store.annotation(std::vector{first, second}, AnnotationKind::tag, "good"), 0) << "once is enough";
+    EXPECT_EQ(store.annotation(std::vector{first, std::string("nobody")}, AnnotationKind::tag, "a"), 1);
+    EXPECT_EQ(store.annotation(std::vector{second}, AnnotationKind::note, "of /home/someone/src"), 1);
   }
   copy_store(folder / "a.db", folder / "copy.db", {.compact = true});
   copy_store(folder / "a.db", folder / "anonymous.db", {.anonymous = true});
   for (const char* name : {"a.db", "copy.db", "anonymous.db"}) {
     const std::vector<Record> records = records_of(Store(folder / name, Store::Mode::read));
-    EXPECT_EQ(records[0].remarks, (Remarks{{"a", "good"}, {}})) << name;
-    EXPECT_EQ(records[1].remarks.notes, std::set<std::string>{std::string(name) == "anonymous.db" ? "of src" : "of /home/someone/src"});
-    EXPECT_EQ(records[2].remarks, Remarks()) << name;
+    EXPECT_EQ(records[0].annotations, (Annotations{{"a", "good"}, {}})) << name;
+    EXPECT_EQ(records[1].annotations.notes, std::set<std::string>{std::string(name) == "anonymous.db" ? "of src" : "of /home/someone/src"});
+    EXPECT_EQ(records[2].annotations, Annotations()) << name;
   }
 }
 
-TEST(Store, RemarksAreTakenBack) {
+TEST(Store, AnnotationsAreTakenBack) {
   const TemporaryFolder folder;
   const std::string first = example_record(1).record_id, second = example_record(2).record_id;
   Store store(folder / "a.db", Store::Mode::append);
   store.append(example_record(1));
   store.append(example_record(2));
-  for (const char* tag : {"a", "b"}) store.remark(std::vector{first, second}, RemarkKind::tag, tag);
-  store.remark(std::vector{first}, RemarkKind::note, "a");
-  EXPECT_EQ(store.unremark(std::vector{first}, RemarkKind::tag, "a"), 1);
-  EXPECT_EQ(store.unremark(std::vector{first}, RemarkKind::tag, "a"), 0);
-  EXPECT_EQ(records_of(store)[0].remarks, (Remarks{{"b"}, {"a"}}));
-  EXPECT_EQ(store.unremark(std::vector{second}, RemarkKind::tag, std::nullopt), 2);
-  EXPECT_EQ(records_of(store)[1].remarks, Remarks());
+  for (const char* tag : {"a", "b"}) store.annotation(std::vector{first, second}, AnnotationKind::tag, tag);
+  store.annotation(std::vector{first}, AnnotationKind::note, "a");
+  EXPECT_EQ(store.remove_annotation(std::vector{first}, AnnotationKind::tag, "a"), 1);
+  EXPECT_EQ(store.remove_annotation(std::vector{first}, AnnotationKind::tag, "a"), 0);
+  EXPECT_EQ(records_of(store)[0].annotations, (Annotations{{"b"}, {"a"}}));
+  EXPECT_EQ(store.remove_annotation(std::vector{second}, AnnotationKind::tag, std::nullopt), 2);
+  EXPECT_EQ(records_of(store)[1].annotations, Annotations());
 }
 
 TEST(Store, ACopyIsOfTheRecordsThatAreWanted) {

@@ -101,7 +101,7 @@ SessionsCheck check_sessions(LoadedOrder& loaded, const OrderContext& context, c
     const double ms = first_answer_ms(loaded.alone(instance), context, batch);
     if (prepared.computes && !interrupted.load()) require_content(instance.session->outputs(0));
     loaded.let_go();
-    context.pulse.beat();
+    context.heartbeat.beat();
     if (prepared.computes && contender_place(order.point) && found.answers.outputs.empty() && random_node(model.graph()).empty()) {
       found.answers = sketch_of(instance.session->outputs(0), batch);
       found.answers.min_sqnr_db = min_sqnr_db(judged_precision(order.point.precision, model));

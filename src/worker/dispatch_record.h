@@ -3,7 +3,7 @@
 
 #include "scenario/dispatcher_log.h"
 #include "worker/dispatch_options.h"
-#include "worker/drive.h"
+#include "worker/workload_driver.h"
 
 #include <deepgap/record.h>
 

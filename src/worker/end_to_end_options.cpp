@@ -47,7 +47,7 @@ int decode_threads(const Point& point, const EndToEndOptions& options, size_t cp
   return std::max(1, static_cast<int>(cpus) - point.threads);
 }
 
-int64_t lanes(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch, int threads, int64_t slots) {
+int64_t pipeline_slots(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch, int threads, int64_t slots) {
   if (options.mode == EndToEnd::serial) return 1;
   const auto queries_with = [&](int64_t samples) { return (samples + point.batch - 1) / point.batch; };
   const int64_t batches = slots * static_cast<int64_t>(instance_loads(point, dispatch).size()) + 1;

@@ -38,6 +38,6 @@ void require_pictures(const Point& point, const EndToEndOptions& options, const 
 int decode_threads(const Point& point, const EndToEndOptions& options, size_t cpus);
 // Queries in the stages at a time: what the Sessions hold in `slots` each, a batch that is ready, and as many as keep the threads busy; 1
 // for serial.
-int64_t lanes(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch, int threads, int64_t slots);
+int64_t pipeline_slots(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch, int threads, int64_t slots);
 
 }  // namespace deepgap

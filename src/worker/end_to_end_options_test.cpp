@@ -70,12 +70,12 @@ TEST(EndToEndOptions, ThreadsAreWhatTheEngineLeavesAndLanesKeepThemBusy) {
   EXPECT_EQ(decode_threads(point_of({}, 1, 8), overlapped, 8), 1);
   EXPECT_EQ(decode_threads(point_of({}), end_to_end_options().parse({{"end_to_end", "serial"}, {"decode_threads", "3"}}), 8), 3);
   DispatchOptions dispatch;
-  EXPECT_EQ(lanes(point_of({}, 1), serial, dispatch, 6, 1), 1);
-  EXPECT_EQ(lanes(point_of({}, 1), overlapped, dispatch, 6, 1), 8) << "one computes, one is ready, six are decoded";
-  EXPECT_EQ(lanes(point_of({}, 8), overlapped, dispatch, 6, 2), 4) << "six threads share one query of eight";
+  EXPECT_EQ(pipeline_slots(point_of({}, 1), serial, dispatch, 6, 1), 1);
+  EXPECT_EQ(pipeline_slots(point_of({}, 1), overlapped, dispatch, 6, 1), 8) << "one computes, one is ready, six are decoded";
+  EXPECT_EQ(pipeline_slots(point_of({}, 8), overlapped, dispatch, 6, 2), 4) << "six threads share one query of eight";
   dispatch.instances = 2;
   dispatch.max_batch = 4;
-  EXPECT_EQ(lanes(point_of({}, 2), overlapped, dispatch, 6, 1), 9) << "two batches of two queries are computed, one is ready";
+  EXPECT_EQ(pipeline_slots(point_of({}, 2), overlapped, dispatch, 6, 1), 9) << "two batches of two queries are computed, one is ready";
 }
 
 TEST(StageRecord, KeepsTheMeansOfAnsweredQueries) {

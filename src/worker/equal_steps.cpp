@@ -17,9 +17,9 @@ constexpr int64_t first_steps = 3;  // while engines still allocate and choose
 constexpr int64_t timed_steps = 3;
 constexpr double warm_s = 1;  // that more warm-up steps fill, where no number of them was given
 
-class EqualSteps final : public Drive {
+class EqualSteps final : public WorkloadDriver {
  public:
-  using MakeSteps = std::function<std::unique_ptr<Drive>(const StoppingSettings&)>;
+  using MakeSteps = std::function<std::unique_ptr<WorkloadDriver>(const StoppingSettings&)>;
   EqualSteps(MakeSteps make_steps, StoppingSettings stopping)
       : make_steps_(std::move(make_steps)), stopping_(std::move(stopping)), steps_(make_steps_(counting(1))) {}
 
@@ -29,7 +29,7 @@ class EqualSteps final : public Drive {
   bool uses_all_slots() const override { return steps_->uses_all_slots(); }
   bool judges_accuracy() const override { return steps_->judges_accuracy(); }
 
-  WarmedUp warm_up(const DriveContext& context) override {
+  WarmedUp warm_up(const DriverContext& context) override {
     int64_t warmed = warm(context, stopping_.warmup.value_or(first_steps));
     const Nanoseconds before = context.clock.now();
     warmed += warm(context, timed_steps);
@@ -40,8 +40,8 @@ class EqualSteps final : public Drive {
     steps_ = make_steps_(counting(agreed_));
     return {warmed, ""};
   }
-  void fill(const DriveContext& context) override { steps_->fill(context); }
-  Measured measured(const DriveContext& context) override {
+  void fill(const DriverContext& context) override { steps_->fill(context); }
+  Measured measured(const DriverContext& context) override {
     Measured measured = steps_->measured(context);
     measured.facts["train.steps_agreed"] = agreed_;
     return measured;
@@ -55,16 +55,16 @@ class EqualSteps final : public Drive {
     settings.duration.reset();
     return settings;
   }
-  int64_t warm(const DriveContext& context, int64_t steps) {
+  int64_t warm(const DriverContext& context, int64_t steps) {
     if (steps == 0 || context.interrupted.load()) return 0;
     WorkOrder order = context.order;
     order.stopping.warmup = steps;
     return steps_
-        ->warm_up({order, context.clock, context.pulse, context.interrupted, context.dataset, context.samples, context.target,
+        ->warm_up({order, context.clock, context.heartbeat, context.interrupted, context.dataset, context.samples, context.target,
                    context.dispatcher, context.end_to_end, context.turns})
         .units;
   }
-  static double slowest(const DriveContext& context, double own_step_s) {
+  static double slowest(const DriverContext& context, double own_step_s) {
     double slowest_s = own_step_s;
     for (const std::string& said : exchange_with_ranks(*context.turns, fmt::format("{}", own_step_s))) {
       const auto step_s = parse_double(said);
@@ -76,7 +76,7 @@ class EqualSteps final : public Drive {
 
   MakeSteps make_steps_;
   StoppingSettings stopping_;
-  std::unique_ptr<Drive> steps_;
+  std::unique_ptr<WorkloadDriver> steps_;
   int64_t agreed_ = 0;
 };
 
@@ -88,8 +88,8 @@ int64_t steps_in(double seconds, double step_s) {
   return std::max(fewest, static_cast<int64_t>(std::ceil(std::min(seconds / step_s, 1e9))));
 }
 
-std::unique_ptr<Drive> make_equal_steps(std::function<std::unique_ptr<Drive>(const StoppingSettings&)> make_steps,
-                                        StoppingSettings stopping) {
+std::unique_ptr<WorkloadDriver> make_equal_steps(std::function<std::unique_ptr<WorkloadDriver>(const StoppingSettings&)> make_steps,
+                                                 StoppingSettings stopping) {
   return std::make_unique<EqualSteps>(std::move(make_steps), std::move(stopping));
 }
 

@@ -3,7 +3,7 @@
 // was asked for.
 #pragma once
 
-#include "worker/drive.h"
+#include "worker/workload_driver.h"
 
 #include <functional>
 #include <memory>
@@ -13,8 +13,8 @@ namespace deepgap {
 // Returns the number of steps of `step_s` seconds that fill `seconds`, at least 2.
 int64_t steps_in(double seconds, double step_s);
 
-// `make_steps` returns the Drive whose windows end by these settings. `stopping` asks for a duration.
-std::unique_ptr<Drive> make_equal_steps(std::function<std::unique_ptr<Drive>(const StoppingSettings&)> make_steps,
-                                        StoppingSettings stopping);
+// `make_steps` returns the WorkloadDriver whose windows end by these settings. `stopping` asks for a duration.
+std::unique_ptr<WorkloadDriver> make_equal_steps(std::function<std::unique_ptr<WorkloadDriver>(const StoppingSettings&)> make_steps,
+                                                 StoppingSettings stopping);
 
 }  // namespace deepgap

@@ -204,7 +204,7 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
       !lack.empty())
     throw Error(ErrorKind::out_of_memory, lack);
   dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
-  pulse_.beat();
+  heartbeat_.beat();
   Inputs inputs{model_, served_ == nullptr ? model_ : served_, {}, dataset_.get(), samples_, load_s_, shared};
   if (trains(order.point)) add_targets(order, options, inputs);
   if (needs_quantizing(order.point)) {

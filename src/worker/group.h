@@ -4,11 +4,11 @@
 
 #include "record/identity.h"
 #include "telemetry/probe.h"
+#include "worker/heartbeat.h"
 #include "worker/node_check.h"
 #include "worker/order.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
-#include "worker/pulse.h"
 #include "worker/quantized_model.h"
 
 #include <deepgap/dataset.h>
@@ -44,7 +44,7 @@ struct PluginFile {
 class Group {
  public:
   const PluginFile& plugin_file() const { return plugin_file_; }
-  Group(Pulse& pulse, ProgramState program) : pulse_(pulse), program_(std::move(program)) {}
+  Group(Heartbeat& heartbeat, ProgramState program) : heartbeat_(heartbeat), program_(std::move(program)) {}
 
   Backend& backend(const WorkOrder& order);  // pins the process first, where the Point asks for it
   struct Inputs {
@@ -72,7 +72,7 @@ class Group {
   const Facts& environment();  // the machine's; call it after telemetry(), whose probes add to it
 
  private:
-  Pulse& pulse_;
+  Heartbeat& heartbeat_;
   ProgramState program_;
   std::unique_ptr<Clock> clock_;
   std::unique_ptr<Telemetry> telemetry_;

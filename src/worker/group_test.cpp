@@ -26,8 +26,8 @@ class GroupTest : public ::testing::Test {
     return group_.inputs(order, sort_options(order.point, group_.backend(order).options(), {}));
   }
 
-  Pulse pulse_{[](const Frame&) {}, {std::chrono::hours(1), std::chrono::hours(1)}};
-  Group group_{pulse_, {"1.0", "clean"}};
+  Heartbeat heartbeat_{[](const Frame&) {}, {std::chrono::hours(1), std::chrono::hours(1)}};
+  Group group_{heartbeat_, {"1.0", "clean"}};
 };
 
 TEST_F(GroupTest, AModelIsOpenedOnceAndADatasetOnceForEachRequest) {

@@ -38,7 +38,7 @@ LoadOptions load_options(const OrderContext& context) {
   const WorkOrder& order = context.order;
   const PointOptions& options = context.prepared.options;
   LoadOptions load{engine_request(order.point, options)};
-  load.slots = static_cast<int>(slots_of_a_session(order.point, options, context.prepared.drive->in_flight()));
+  load.slots = static_cast<int>(slots_of_a_session(order.point, options, context.prepared.driver->in_flight()));
   load.cache_dir = order.cache_dir;
   load.clock = &context.clock;
   load.train.rank = order.rank;
@@ -59,7 +59,7 @@ LoadedOrder::LoadedOrder(const OrderContext& context, Backend& backend)
                                     .point = order_.point,
                                     .options = prepared_.options.dispatch,
                                     .common = load,
-                                    .beat = [&pulse = context.pulse] { pulse.beat(); }});
+                                    .beat = [&heartbeat = context.heartbeat] { heartbeat.beat(); }});
   compile_s_ = static_cast<double>(clock_.now() - begin) / 1e9;
   affinity_ = affinity_of_this_thread();
   if (!prepared_.options.end_to_end.on()) instances_->load(inputs_.samples);
@@ -82,7 +82,7 @@ Facts LoadedOrder::facts() {
   if (const std::string note = streams_note(); !note.empty()) facts["streams.note"] = note;
   if (prepared_.options.end_to_end.on()) {
     facts["end_to_end.decode_threads"] = static_cast<int64_t>(decode_threads_of(order_.point, prepared_.options));
-    facts["end_to_end.lanes"] = lanes_of(order_.point, prepared_.options);
+    facts["end_to_end.lanes"] = pipeline_slots_of(order_.point, prepared_.options);
   }
   return facts;
 }
@@ -92,7 +92,7 @@ std::string LoadedOrder::streams_note() {
   const auto sessions = static_cast<int64_t>(instances_->all().size());
   const int64_t streams = asked_streams(prepared_.options) * sessions;
   const int64_t slots = instances_->all().front().session->slots() * sessions;
-  const int64_t in_flight = prepared_.drive->uses_all_slots() ? slots : prepared_.drive->in_flight();
+  const int64_t in_flight = prepared_.driver->uses_all_slots() ? slots : prepared_.driver->in_flight();
   const size_t cpus = allowed_cpus().size();
   if (streams <= 1) return {};
   if (streams > static_cast<int64_t>(cpus)) return fmt::format("{} streams share {} CPUs", streams, cpus);
@@ -103,16 +103,17 @@ std::string LoadedOrder::streams_note() {
 Dataset& LoadedOrder::session_inputs() {
   if (!prepared_.options.end_to_end.on()) return *inputs_.dataset;
   const TensorView item = inputs_.dataset->sample(inputs_.samples.front()).front();
-  const int64_t lanes = lanes_of(order_.point, prepared_.options);
-  return input_buffers_.emplace(item, std::max(lanes * order_.point.batch, largest_batch(order_.point, prepared_.options.dispatch)));
+  const int64_t pipeline_slots = pipeline_slots_of(order_.point, prepared_.options);
+  return input_buffers_.emplace(item,
+                                std::max(pipeline_slots * order_.point.batch, largest_batch(order_.point, prepared_.options.dispatch)));
 }
 
 // The Target itself; end to end, one around it whose queries begin with picture files.
-Target& LoadedOrder::fed(Target& target, int64_t lanes, int64_t batch) {
+Target& LoadedOrder::fed(Target& target, int64_t pipeline_slots, int64_t batch) {
   if (!prepared_.options.end_to_end.on()) return target;
   const int threads = decode_threads_of(order_.point, prepared_.options);
   auto preparer = std::make_unique<PicturePreparer>(*picture_source(*inputs_.dataset), threads, clock_);
-  const EndToEndSettings settings{lanes, batch, prepared_.drive->in_flight()};
+  const EndToEndSettings settings{pipeline_slots, batch, prepared_.driver->in_flight()};
   end_to_end_ = make_end_to_end_target(target, *input_buffers_, std::move(preparer), settings, clock_);
   return *end_to_end_;
 }
@@ -122,8 +123,8 @@ Target& LoadedOrder::alone(const Instances::Instance& instance) {
 }
 
 Target& LoadedOrder::join() {
-  const DispatcherSettings settings = dispatcher_settings(order_.point, prepared_.options.dispatch, prepared_.drive->in_flight());
-  return fed(instances_->join(settings, clock_), lanes_of(order_.point, prepared_.options), order_.point.batch);
+  const DispatcherSettings settings = dispatcher_settings(order_.point, prepared_.options.dispatch, prepared_.driver->in_flight());
+  return fed(instances_->join(settings, clock_), pipeline_slots_of(order_.point, prepared_.options), order_.point.batch);
 }
 
 }  // namespace deepgap

@@ -32,7 +32,7 @@ class LoadedOrder {
  private:
   Facts load_parts();
   Dataset& session_inputs();
-  Target& fed(Target& target, int64_t lanes, int64_t batch);
+  Target& fed(Target& target, int64_t pipeline_slots, int64_t batch);
   std::string streams_note();
 
   const WorkOrder& order_;

@@ -44,7 +44,7 @@ void require_support(const Backend& backend, const WorkOrder& order, const Prepa
 // Returns the samples answered for their accuracy: once a Point, as other repeats would answer the same, and not in the runs of a search.
 int64_t labelled_samples(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs) {
   const bool once = order.repeat == 0 && order.sweep == 0 && order.rank == 0;
-  if (!once || is_search_run(order.point) || !prepared.computes || prepared.drive->judges_accuracy()) return 0;
+  if (!once || is_search_run(order.point) || !prepared.computes || prepared.driver->judges_accuracy()) return 0;
   if (!inputs.dataset->label(0) || !class_count(inputs.model->summary().outputs)) return 0;
   const auto all = static_cast<int64_t>(inputs.dataset->size());
   return std::min(all, prepared.options.accuracy_samples.value_or(all));
@@ -64,10 +64,10 @@ Facts precision_facts(Session& session) {
 // One order from load to Record: run() goes through the phases, each of which gives a value, and keeps what they gave.
 class Measurement {
  public:
-  Measurement(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turns, const std::atomic<bool>& interrupted)
+  Measurement(const WorkOrder& order, Group& group, Heartbeat& heartbeat, Turns& turns, const std::atomic<bool>& interrupted)
       : order_(order),
         group_(group),
-        pulse_(pulse),
+        heartbeat_(heartbeat),
         turns_(turns),
         interrupted_(interrupted),
         clock_(group.clock(order)),
@@ -87,7 +87,7 @@ class Measurement {
   void wait_for_other_ranks();
   bool may_warm_longer(Nanoseconds warm_from) const;
   void take_window_as_warmup();
-  void fill(const DriveContext& context);
+  void fill(const DriverContext& context);
   void judge_tokens();
   void note_power_state();
   bool stop_if_interrupted();
@@ -108,7 +108,7 @@ class Measurement {
   // Runs `work` as a phase with its window.
   template <typename Work>
   void phase(const std::string& name, Work work) {
-    pulse_.enter(name);
+    heartbeat_.enter(name);
     at_ = name;
     record_.windows.push_back({name, clock_.now(), 0});
     const size_t index = record_.windows.size() - 1;
@@ -125,7 +125,7 @@ class Measurement {
 
   const WorkOrder& order_;
   Group& group_;
-  Pulse& pulse_;
+  Heartbeat& heartbeat_;
   Turns& turns_;
   const std::atomic<bool>& interrupted_;
   Clock& clock_;
@@ -144,7 +144,7 @@ class Measurement {
                               .inputs = inputs_,
                               .group = group_,
                               .clock = clock_,
-                              .pulse = pulse_,
+                              .heartbeat = heartbeat_,
                               .turns = turns_,
                               .interrupted = interrupted_};
   std::optional<LoadedOrder> loaded_;
@@ -157,7 +157,7 @@ bool Measurement::run() {
   keep(backend);
   prepared_ = prepare(order_, backend);
   record_.stopping = prepared_.stopping;
-  record_.facts["unit"] = prepared_.drive->unit();
+  record_.facts["unit"] = prepared_.driver->unit();
   inputs_ = group_.inputs(order_, prepared_.options);
   keep(inputs_);
   at_ = "support";
@@ -179,14 +179,14 @@ bool Measurement::run() {
   if (const int64_t samples = labelled_samples(order_, prepared_, inputs_); samples > 0)
     phase("accuracy", [&] { accuracy_found = accuracy(*target, samples); });
   if (stop_if_interrupted()) return true;
-  fill({order_, clock_, pulse_, interrupted_, *inputs_.dataset, inputs_.samples, *target, loaded_->instances().dispatcher(),
+  fill({order_, clock_, heartbeat_, interrupted_, *inputs_.dataset, inputs_.samples, *target, loaded_->instances().dispatcher(),
         loaded_->end_to_end(), &turns_, std::move(answers_), [this] { group_.telemetry(order_).edge(); }});
   record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.estimates.merge(accuracy_found);
   if (record_.outcome != Outcome::ok) return true;
   save_weights();
   keep(precision_facts(*loaded_->instances().all().front().session));  // after everything that is measured
-  pulse_.beat();
+  heartbeat_.beat();
   return true;
 }
 
@@ -200,7 +200,7 @@ void Measurement::begin() {
   reset_host_memory_peak();
   begin_ = clock_.now();
   record_.facts["clock.begin_ns"] = static_cast<int64_t>(begin_);  // at started_unix_ns
-  pulse_.enter("load");
+  heartbeat_.enter("load");
   // This comes before the plug-in pins the process: the probes' thread keeps off the measured CPUs, and the facts are the machine's.
   group_.telemetry(order_);
   group_.environment();
@@ -242,32 +242,32 @@ std::map<std::string, Estimate> Measurement::accuracy(Target& target, int64_t sa
   settings.in_flight = std::min<int64_t>(static_cast<int64_t>(loaded_->instances().all().size()), target.limits().max_in_flight);
   settings.samples = samples;
   const AccuracyCount count = count_right_answers(
-      target, clock_, *inputs_.dataset, settings, [this] { pulse_.beat(); }, interrupted_);
+      target, clock_, *inputs_.dataset, settings, [this] { heartbeat_.beat(); }, interrupted_);
   target.load(inputs_.samples);  // they went with the others
   return count.estimates();
 }
 
 // Warm-up and the measured window.
-void Measurement::fill(const DriveContext& context) {
+void Measurement::fill(const DriverContext& context) {
   phase("warm_up", [&] {
     loaded_->instances().reset_peak();
-    keep(prepared_.drive->warm_up(context));
+    keep(prepared_.driver->warm_up(context));
   });
   take_session_counts(loaded_->instances());  // those of the warm-up
   wait_for_other_ranks();
   if (stop_if_interrupted()) return;
   const Nanoseconds warm_from = record_.windows.back().begin;
-  observed_phase(prepared_.drive->window(), [&] { prepared_.drive->fill(context); });
-  if (!interrupted_.load() && may_warm_longer(warm_from) && prepared_.drive->was_warming()) {
+  observed_phase(prepared_.driver->window(), [&] { prepared_.driver->fill(context); });
+  if (!interrupted_.load() && may_warm_longer(warm_from) && prepared_.driver->was_warming()) {
     take_window_as_warmup();
     take_session_counts(loaded_->instances());
-    observed_phase(prepared_.drive->window(), [&] { prepared_.drive->fill(context); });
+    observed_phase(prepared_.driver->window(), [&] { prepared_.driver->fill(context); });
   }
-  const bool keeps_cut = order_.keep_cut_window && order_.ranks == 1 && prepared_.drive->can_be_cut();
+  const bool keeps_cut = order_.keep_cut_window && order_.ranks == 1 && prepared_.driver->can_be_cut();
   if (!keeps_cut && stop_if_interrupted()) return;
   SessionCounts counts = take_session_counts(loaded_->instances());
   keep(counts.facts);
-  keep(prepared_.drive->measured(context));
+  keep(prepared_.driver->measured(context));
   for (Series& series : take_session_series(loaded_->instances())) own_series_.push_back(std::move(series));
   judge_tokens();
   record_.estimates.merge(counts.estimates);
@@ -297,7 +297,7 @@ void Measurement::take_window_as_warmup() {
 
 void Measurement::wait_for_other_ranks() {
   if (order_.ranks == 1 || interrupted_.load()) return;
-  pulse_.enter("barrier");
+  heartbeat_.enter("barrier");
   const Nanoseconds begin = turns_.meet(nullptr).at("begin");
   while (clock_.now() < begin && !interrupted_.load()) clock_.wait_until(begin);
 }
@@ -404,7 +404,7 @@ void Measurement::note_power_state() {
 }
 
 Record Measurement::finish() {
-  pulse_.enter("finish");
+  heartbeat_.enter("finish");
   loaded_.reset();
   if (!record_.host_memory_peak_bytes) record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.environment = group_.environment();
@@ -422,11 +422,12 @@ Record Measurement::finish() {
 
 }  // namespace
 
-std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turns, const std::atomic<bool>& interrupted) {
-  Measurement measurement(order, group, pulse, turns, interrupted);
+std::optional<Record> measure(const WorkOrder& order, Group& group, Heartbeat& heartbeat, Turns& turns,
+                              const std::atomic<bool>& interrupted) {
+  Measurement measurement(order, group, heartbeat, turns, interrupted);
   try {
     if (!measurement.run()) return std::nullopt;
-  } catch (const WaitsForEver&) {  // in real time the parent's patience ends
+  } catch (const WaitsForEver&) {  // in real time the parent's timeout ends
     measurement.fail(Outcome::timed_out, "no answer ever comes, and in virtual time nothing else is waited for");
   } catch (const Error& error) {
     measurement.fail(outcome_of(error.kind()), error.what());

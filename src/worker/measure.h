@@ -13,6 +13,7 @@ namespace deepgap {
 // Every failure becomes the Record's outcome; nothing is thrown but what the parent must hear of at once (its channel is gone).
 // nullopt: the reference or the QDQ form of the model is not in the cache; the order comes again when they are, or with the reason why
 // there can be none.
-std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turns, const std::atomic<bool>& interrupted);
+std::optional<Record> measure(const WorkOrder& order, Group& group, Heartbeat& heartbeat, Turns& turns,
+                              const std::atomic<bool>& interrupted);
 
 }  // namespace deepgap

@@ -60,18 +60,18 @@ struct Meeting final : Turns {
 
 class MeasureTest : public ::testing::Test {
  protected:
-  std::optional<Record> try_to_measure(const WorkOrder& order) { return measure(order, group_, pulse_, meeting_, interrupted_); }
+  std::optional<Record> try_to_measure(const WorkOrder& order) { return measure(order, group_, heartbeat_, meeting_, interrupted_); }
   Record measured(const WorkOrder& order) {
     const auto record = try_to_measure(order);
     EXPECT_TRUE(record.has_value());
     return record.value_or(Record());
   }
-  Pulse pulse_{[this](const Frame& frame) {
-                 if (frame.header.at("phase") == interrupt_in_) interrupted_.store(true);
-                 if (frame.header.at("phase") == "steady" && in_window_) in_window_();
-               },
-               {std::chrono::hours(1), std::chrono::hours(1)}};
-  Group group_{pulse_, {"1.0", "clean"}};
+  Heartbeat heartbeat_{[this](const Frame& frame) {
+                         if (frame.header.at("phase") == interrupt_in_) interrupted_.store(true);
+                         if (frame.header.at("phase") == "steady" && in_window_) in_window_();
+                       },
+                       {std::chrono::hours(1), std::chrono::hours(1)}};
+  Group group_{heartbeat_, {"1.0", "clean"}};
   std::atomic<bool> interrupted_{false};
   std::string interrupt_in_;
   std::function<void()> in_window_;  // when it begins

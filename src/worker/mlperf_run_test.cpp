@@ -1,5 +1,5 @@
 #include "worker/mlperf_run.h"
-#include "worker/mlperf_drive.h"
+#include "worker/mlperf_driver.h"
 
 #include <deepgap/error.h>
 

@@ -26,7 +26,7 @@ struct WorkOrder {
   int rank = 0;
   std::string save_weights = {};  // file for the weights that were trained; empty: none
   bool interleaved = false;       // it is measured in time slices, between those of others that stay loaded too
-  bool keep_cut_window = false;   // a measured window that the user interrupts is a result, where it can be one (Drive::can_be_cut)
+  bool keep_cut_window = false;  // a measured window that the user interrupts is a result, where it can be one (WorkloadDriver::can_be_cut)
 };
 nlohmann::json order_to_json(const WorkOrder& order);
 WorkOrder order_from_json(const nlohmann::json& json);  // throws Error{input}

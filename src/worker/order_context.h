@@ -2,8 +2,8 @@
 #pragma once
 
 #include "worker/group.h"
+#include "worker/heartbeat.h"
 #include "worker/preparation.h"
-#include "worker/pulse.h"
 #include "worker/turns.h"
 
 #include <atomic>
@@ -16,7 +16,7 @@ struct OrderContext {
   const Group::Inputs& inputs;
   Group& group;
   Clock& clock;
-  Pulse& pulse;
+  Heartbeat& heartbeat;
   Turns& turns;  // with the parent and other ranks
   const std::atomic<bool>& interrupted;
 };

@@ -5,12 +5,12 @@
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
 #include "worker/equal_steps.h"
-#include "worker/mlperf_drive.h"
+#include "worker/mlperf_driver.h"
 #include "worker/mlperf_run.h"
 #include "worker/peak_probe.h"
-#include "worker/scenario_drive.h"
-#include "worker/train_drive.h"
-#include "worker/turn_drive.h"
+#include "worker/scenario_driver.h"
+#include "worker/training_driver.h"
+#include "worker/turn_driver.h"
 
 #include <deepgap/error.h>
 
@@ -35,7 +35,7 @@ void keep_lanes_busy(const Point& point, const std::vector<OptionInfo>& known, P
   if (options.end_to_end.mode != EndToEnd::overlapped) return;
   const OptionInfo* in_flight = find_option(known, "in_flight");
   if (in_flight != nullptr && !in_flight->default_value.empty())
-    options.scenario.emplace(in_flight->name, std::to_string(lanes_of(point, options)));
+    options.scenario.emplace(in_flight->name, std::to_string(pipeline_slots_of(point, options)));
 }
 
 PointOptions options_of(const WorkOrder& order, const Backend& backend, const std::vector<OptionInfo>& known) {
@@ -59,14 +59,14 @@ void require_equal_steps(const WorkOrder& order) {
               "several processes train the same number of steps: give --duration, or --warmup and --iterations without --min-duration");
 }
 
-std::unique_ptr<Drive> train_drive(const WorkOrder& order, const Preparation& prepared) {
+std::unique_ptr<WorkloadDriver> training_driver(const WorkOrder& order, const Preparation& prepared) {
   const auto make_steps = [point = order.point, options = prepared.options](const StoppingSettings& stopping) {
     auto scenario = scenario_of(point);
     scenario->parse(options.scenario);
-    return make_scenario_drive(std::move(scenario), options, stopping);
+    return make_scenario_driver(std::move(scenario), options, stopping);
   };
   const bool agree = order.ranks > 1 && prepared.stopping.name == "duration";
-  return make_train_drive(agree ? make_equal_steps(make_steps, prepared.stopping) : make_steps(prepared.stopping));
+  return make_training_driver(agree ? make_equal_steps(make_steps, prepared.stopping) : make_steps(prepared.stopping));
 }
 
 }  // namespace
@@ -77,14 +77,14 @@ Preparation prepare(const WorkOrder& order, const Backend& backend) {
   Preparation prepared{options_of(order, backend, scenario->options()), {}, nullptr, backend.computes() && !generates(order.point)};
   scenario->parse(prepared.options.scenario);
   prepared.stopping = window_settings(*scenario, order.stopping);
-  prepared.drive = make_scenario_drive(std::move(scenario), prepared.options, prepared.stopping);
-  if (trains(order.point)) prepared.drive = train_drive(order, prepared);
+  prepared.driver = make_scenario_driver(std::move(scenario), prepared.options, prepared.stopping);
+  if (trains(order.point)) prepared.driver = training_driver(order, prepared);
   if (contender_place(order.point)) {
     auto of_turns = scenario_of(order.point);
     of_turns->parse(prepared.options.scenario);
-    prepared.drive = make_turn_drive(std::move(prepared.drive), std::move(of_turns));
+    prepared.driver = make_turn_driver(std::move(prepared.driver), std::move(of_turns));
   }
-  if (is_mlperf(order.point)) prepared.drive = make_mlperf_drive(std::move(prepared.drive), prepared.options.dispatch);
+  if (is_mlperf(order.point)) prepared.driver = make_mlperf_driver(std::move(prepared.driver), prepared.options.dispatch);
   return prepared;
 }
 
@@ -104,8 +104,8 @@ int decode_threads_of(const Point& point, const PointOptions& options) {
   return decode_threads(point, options.end_to_end, std::min(allowed_cpus().size(), measured_cpus().size()));
 }
 
-int64_t lanes_of(const Point& point, const PointOptions& options) {
-  return lanes(point, options.end_to_end, options.dispatch, decode_threads_of(point, options), options.streams);
+int64_t pipeline_slots_of(const Point& point, const PointOptions& options) {
+  return pipeline_slots(point, options.end_to_end, options.dispatch, decode_threads_of(point, options), options.streams);
 }
 
 }  // namespace deepgap

@@ -1,9 +1,9 @@
-// Prepares an order before anything is loaded: its options, sorted and completed, the end of its window, and the Drive.
+// Prepares an order before anything is loaded: its options, sorted and completed, the end of its window, and the WorkloadDriver.
 #pragma once
 
 #include "scenario/scenario.h"
-#include "worker/drive.h"
 #include "worker/point_options.h"
+#include "worker/workload_driver.h"
 
 #include <deepgap/backend.h>
 
@@ -14,7 +14,7 @@ namespace deepgap {
 struct Preparation {
   PointOptions options;
   StoppingSettings stopping;  // for the measured window
-  std::unique_ptr<Drive> drive;
+  std::unique_ptr<WorkloadDriver> driver;
   bool computes = true;  // Backend::computes()
 };
 
@@ -26,7 +26,7 @@ Preparation prepare(const WorkOrder& order, const Backend& backend);
 StoppingSettings window_settings(const Scenario& scenario, const StoppingSettings& asked);
 
 // Queries in the stages at a time, end to end, and the threads that decode. Once the process is pinned, where it is to be.
-int64_t lanes_of(const Point& point, const PointOptions& options);
+int64_t pipeline_slots_of(const Point& point, const PointOptions& options);
 int decode_threads_of(const Point& point, const PointOptions& options);
 
 }  // namespace deepgap

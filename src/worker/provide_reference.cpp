@@ -9,8 +9,8 @@
 
 namespace deepgap {
 
-void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
-  pulse.enter("reference");
+void provide_reference(const WorkOrder& order, Group& group, Heartbeat& heartbeat) {
+  heartbeat.enter("reference");
   const auto scenario = scenario_of(order.point);
   // The engine that is to be checked is not opened here, so its options are not known; the reference needs only ours.
   Point own = order.point;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "scenario/stage_log.h"
-#include "worker/drive.h"
+#include "worker/workload_driver.h"
 
 #include <deepgap/record.h>
 

@@ -4,8 +4,8 @@
 
 #include "scenario/scenario.h"
 #include "stats/log_histogram.h"
+#include "worker/heartbeat.h"
 #include "worker/load_verdict.h"
-#include "worker/pulse.h"
 
 #include <deepgap/record.h>
 
@@ -20,10 +20,10 @@ namespace deepgap {
 class TimingLog final : public TimingSink {
  public:
   static constexpr int64_t default_limit = 10'000'000;
-  explicit TimingLog(Pulse& pulse, int64_t limit = default_limit) : pulse_(pulse), limit_(limit) { grow(); }
+  explicit TimingLog(Heartbeat& heartbeat, int64_t limit = default_limit) : heartbeat_(heartbeat), limit_(limit) { grow(); }
 
   void add(const Timing& timing) override {
-    pulse_.beat();
+    heartbeat_.beat();
     begin_ = count_ == 0 ? timing.begin : std::min(begin_, timing.begin);
     end_ = std::max(end_, timing.end);
     ++count_;
@@ -67,7 +67,7 @@ class TimingLog final : public TimingSink {
     chunks_.push_back(std::make_unique<std::vector<Timing>>());
     chunks_.back()->reserve(chunk_size);
   }
-  Pulse& pulse_;
+  Heartbeat& heartbeat_;
   int64_t limit_;
   int64_t count_ = 0;
   Nanoseconds begin_ = 0, end_ = INT64_MIN;
@@ -78,15 +78,15 @@ class TimingLog final : public TimingSink {
 // For the warm-up, whose timings nobody keeps.
 class TimingCounter final : public TimingSink {
  public:
-  explicit TimingCounter(Pulse& pulse) : pulse_(pulse) {}
+  explicit TimingCounter(Heartbeat& heartbeat) : heartbeat_(heartbeat) {}
   void add(const Timing& /*timing*/) override {
-    pulse_.beat();
+    heartbeat_.beat();
     ++count_;
   }
   int64_t count() const { return count_; }
 
  private:
-  Pulse& pulse_;
+  Heartbeat& heartbeat_;
   int64_t count_ = 0;
 };
 

@@ -259,7 +259,7 @@ SessionsCheck check_training(const Instances::Instance& instance, const OrderCon
   const std::vector<uint32_t> samples = checked_samples(context.inputs);
   const auto steps = [&] {
     std::vector<double> losses = run_steps(*instance.target, clock, samples, batch, checked_steps, context.interrupted);
-    context.pulse.beat();
+    context.heartbeat.beat();
     return losses;
   };
   for (const auto& [kind, bytes] : session.memory_kinds()) found.facts[fmt::format("train.memory.{}_bytes", kind)] = bytes;

@@ -4,9 +4,9 @@
 
 #include "worker/check_sessions.h"
 #include "worker/group.h"
+#include "worker/heartbeat.h"
 #include "worker/instances.h"
 #include "worker/order.h"
-#include "worker/pulse.h"
 
 #include <deepgap/record.h>
 

@@ -61,19 +61,19 @@ Frame record_frame(Record record) {
   return frame;
 }
 
-Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turns, const std::function<void(Record&)>& complete) {
+Frame answer_run(const WorkOrder& order, Group& group, Heartbeat& heartbeat, Turns& turns, const std::function<void(Record&)>& complete) {
   waited_on.store(&group.clock(order));
-  auto record = measure(order, group, pulse, turns, interrupted);
+  auto record = measure(order, group, heartbeat, turns, interrupted);
   if (!record) return {{{"kind", "needs_reference"}}, {}};
   complete(*record);
   return record_frame(std::move(*record));
 }
 
-Frame answer_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
+Frame answer_reference(const WorkOrder& order, Group& group, Heartbeat& heartbeat) {
   std::string unavailable;
   bool wrong_input = false;  // the samples or the model contradict themselves
   try {
-    provide_reference(order, group, pulse);
+    provide_reference(order, group, heartbeat);
   } catch (const std::bad_alloc&) {
     unavailable = "memory does not suffice to make it";
   } catch (const Error& error) {
@@ -91,8 +91,8 @@ int worker_main(int channel, const ProgramState& program, const std::function<vo
   prepare_process(channel);
   FrameWriter writer(channel);
   FrameReader reader(channel);
-  Pulse pulse([&](const Frame& frame) { writer.write(frame); }, {});
-  Group group(pulse, program);
+  Heartbeat heartbeat([&](const Frame& frame) { writer.write(frame); }, {});
+  Group group(heartbeat, program);
   ChannelTurns turns(reader, writer);
   while (const auto request = reader.read()) {
     const std::string kind = request->header.value("kind", "");
@@ -101,9 +101,9 @@ int worker_main(int channel, const ProgramState& program, const std::function<vo
     } else {
       const WorkOrder order = order_from_json(request->header.at("order"));
       if (only_cpu(order.point.placement)) limit_memory();
-      writer.write(kind == "reference" ? answer_reference(order, group, pulse) : answer_run(order, group, pulse, turns, complete));
+      writer.write(kind == "reference" ? answer_reference(order, group, heartbeat) : answer_run(order, group, heartbeat, turns, complete));
     }
-    pulse.enter("idle");
+    heartbeat.enter("idle");
   }
   // Engines have threads and destructors that do not always end well: everything of ours is written, so the process just ends.
   ::_exit(0);

@@ -1,7 +1,7 @@
 // What servers say besides their answers: Prometheus metrics, and words from which a token must be taken out. The first byte says which.
-#include "backends/http/fault.h"
 #include "backends/http/metrics_text.h"
 #include "backends/http/redaction.h"
+#include "backends/http/request_error.h"
 
 #include "fuzz.h"
 

@@ -177,7 +177,7 @@ void HttpRequest::end_when(std::function<bool()> ended) {
 
 void HttpRequest::forbid_reuse() { set(easy_.get(), CURLOPT_FORBID_REUSE, 1L); }
 
-std::optional<Fault> HttpRequest::perform() { return fault(curl_easy_perform(easy_.get())); }
+std::optional<RequestError> HttpRequest::perform() { return request_error(curl_easy_perform(easy_.get())); }
 
 size_t HttpRequest::on_header(char* data, size_t size, size_t count, void* self) {
   auto& request = *static_cast<HttpRequest*>(self);
@@ -256,8 +256,8 @@ std::string status_text(long status, std::string_view body, std::string_view tok
   return fmt::format("answered {}{}{}{}", status, reason_phrase(status), words.empty() ? "" : ": ", words);
 }
 
-std::optional<Fault> HttpRequest::fault(CURLcode code) const {
-  using enum Fault::Kind;
+std::optional<RequestError> HttpRequest::request_error(CURLcode code) const {
+  using enum RequestError::Kind;
   const std::string said = short_words(message_[0] == '\0' ? curl_easy_strerror(code) : message_, address_.token);
   switch (code) {
     case CURLE_OK:
@@ -265,23 +265,24 @@ std::optional<Fault> HttpRequest::fault(CURLcode code) const {
     case CURLE_COULDNT_CONNECT: {
       long number = 0;
       curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &number);
-      if (number == ECONNREFUSED) return Fault{refused, "connection refused"};
-      return Fault{refused, fmt::format("no connection: {}", number == 0 ? said : std::strerror(static_cast<int>(number)))};
+      if (number == ECONNREFUSED) return RequestError{refused, "connection refused"};
+      return RequestError{refused, fmt::format("no connection: {}", number == 0 ? said : std::strerror(static_cast<int>(number)))};
     }
     case CURLE_COULDNT_RESOLVE_HOST:
-      return Fault{refused, "the host's name is not known"};
+      return RequestError{refused, "the host's name is not known"};
     case CURLE_OPERATION_TIMEDOUT:
-      return Fault{timed_out, fmt::format("no answer within {}", format_duration(timeout_))};
+      return RequestError{timed_out, fmt::format("no answer within {}", format_duration(timeout_))};
     case CURLE_ABORTED_BY_CALLBACK:  // before it would have been sent again, over another connection
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
-      return Fault{reset, "the connection was reset or closed before an answer"};
+      return RequestError{reset, "the connection was reset or closed before an answer"};
     case CURLE_PARTIAL_FILE:
-      return Fault{reset, "the answer broke off"};
+      return RequestError{reset, "the answer broke off"};
     case CURLE_WRITE_ERROR:
       if (stream_ended_) return std::nullopt;
-      if (too_large_) return Fault{answer, fmt::format("an answer of more than {}", format_bytes(static_cast<double>(body_.limit())))};
+      if (too_large_)
+        return RequestError{answer, fmt::format("an answer of more than {}", format_bytes(static_cast<double>(body_.limit())))};
       break;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CONNECT_ERROR:
@@ -289,19 +290,19 @@ std::optional<Fault> HttpRequest::fault(CURLcode code) const {
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:
     case CURLE_USE_SSL_FAILED:
-      return Fault{tls, fmt::format("TLS failed: {}", said)};
+      return RequestError{tls, fmt::format("TLS failed: {}", said)};
     default:
       break;
   }
-  if (code != CURLE_OK) return Fault{protocol, fmt::format("not an answer by HTTP/1.1: {}", said)};
+  if (code != CURLE_OK) return RequestError{protocol, fmt::format("not an answer by HTTP/1.1: {}", said)};
   const long number = this->status();
   if (number == 200) return std::nullopt;
   if (number >= 300 && number < 400)
-    return Fault{Fault::Kind::status, fmt::format("answered {}, a redirect, which is not followed", number)};
+    return RequestError{RequestError::Kind::status, fmt::format("answered {}, a redirect, which is not followed", number)};
   std::string words = status_text(number, body_.json(), address_.token);
   if (!retry_after_.empty()) words += fmt::format(" (Retry-After: {})", short_words(retry_after_, address_.token));
   const bool comes_and_goes = number == 408 || number == 425 || number == 429;  // late, too early, too many
-  return Fault{Fault::Kind::status, std::move(words), number >= 400 && number < 500 && !comes_and_goes};
+  return RequestError{RequestError::Kind::status, std::move(words), number >= 400 && number < 500 && !comes_and_goes};
 }
 
 }  // namespace deepgap

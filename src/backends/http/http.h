@@ -3,10 +3,10 @@
 //
 // libcurl was chosen over a client of our own (docs/results/lab-notes/kserve-client.md): its parser and its TLS are well kept, and it costs
 // less of a request than the servers take. A request that it would send again by itself, because a kept connection turned out closed, ends
-// as a Fault.
+// as a RequestError.
 #pragma once
 
-#include "backends/http/fault.h"
+#include "backends/http/request_error.h"
 #include "backends/http/server_address.h"
 
 #include <deepgap/clock.h>
@@ -59,7 +59,7 @@ class HttpRequest {
   void get(const std::string& path, Nanoseconds timeout);
   void post(const std::string& path, std::string_view body, std::optional<size_t> json_bytes, Nanoseconds timeout);
   // Gives from then on the pieces of an answer of status 200 and this type of content to `piece`, as they come, and not to body(). If it
-  // returns false, the request ends at once; fault() then says what `piece` has to say.
+  // returns false, the request ends at once; request error() then says what `piece` has to say.
   using Piece = std::function<bool(std::string_view)>;
   void stream(const std::string& content_type, Piece piece);
   // Makes perform() give up, within about a second, once `ended` says so.
@@ -67,11 +67,11 @@ class HttpRequest {
   // Makes each request open and close a connection of its own from then on.
   void forbid_reuse();
   // Sends it and waits.
-  std::optional<Fault> perform();
+  std::optional<RequestError> perform();
 
   CURL* handle() const { return easy_.get(); }
   // Translates libcurl's result; nullopt: an answer of status 200, or one that the receiver of a stream ended.
-  std::optional<Fault> fault(CURLcode code) const;
+  std::optional<RequestError> request_error(CURLcode code) const;
   const AnswerBody& body() const { return body_; }
   long status() const;
   std::string content_type() const { return content_type_; }

@@ -83,10 +83,10 @@ void HttpConnections::tell_ended() {
     char* place = nullptr;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &place);
     const auto index = reinterpret_cast<size_t>(place);
-    const std::optional<Fault> fault = requests_[index]->fault(code);
+    const std::optional<RequestError> request_error = requests_[index]->request_error(code);
     curl_multi_remove_handle(multi_.get(), easy);
     in_flight_[index] = false;
-    finished_(index, fault);
+    finished_(index, request_error);
   }
 }
 

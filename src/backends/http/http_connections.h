@@ -18,7 +18,7 @@ namespace deepgap {
 class HttpConnections {
  public:
   // Inside take() and wait(), and inside begin() of what ends at once; may call begin().
-  using Finished = std::function<void(size_t request, const std::optional<Fault>& fault)>;
+  using Finished = std::function<void(size_t request, const std::optional<RequestError>& request_error)>;
   // `requests` outlive it.
   HttpConnections(std::vector<std::unique_ptr<HttpRequest>>& requests, Finished finished);
   ~HttpConnections();  // gives up what is in flight, without a word

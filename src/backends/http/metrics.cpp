@@ -87,8 +87,8 @@ MetricsReader::MetricsReader(ServerAddress address, Nanoseconds timeout, const C
 
 MetricsReader::Reading MetricsReader::ask(HttpRequest& request) const {
   request.get("", timeout_);
-  if (const auto fault = request.perform())
-    throw Error(ErrorKind::refused, fmt::format("the metrics at {}: {}", address_.base, fault->what));
+  if (const auto request_error = request.perform())
+    throw Error(ErrorKind::refused, fmt::format("the metrics at {}: {}", address_.base, request_error->what));
   return {clock_.now(), read_metrics(request.body().json(), model_)};
 }
 

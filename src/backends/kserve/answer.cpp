@@ -119,11 +119,11 @@ bool flatten(DataType type, const json& data, std::byte* to, size_t room, size_t
 
 }  // namespace
 
-std::optional<Fault> ServerAnswer::read(std::string_view text, std::string_view tensors, bool binary, int64_t batch) {
+std::optional<RequestError> ServerAnswer::read(std::string_view text, std::string_view tensors, bool binary, int64_t batch) {
   views_.clear();
   if (!binary || batch != known_batch_ || text != known_json_) {
     known_batch_ = -1;
-    if (auto fault = read_layout(text, batch)) return fault;
+    if (auto request_error = read_layout(text, batch)) return request_error;
     const bool all_in_bytes = std::all_of(outputs_.begin(), outputs_.end(), [](const Output& output) { return output.in_bytes; });
     if (binary && all_in_bytes) {
       known_json_ = text;
@@ -133,7 +133,7 @@ std::optional<Fault> ServerAnswer::read(std::string_view text, std::string_view 
   return place(tensors);
 }
 
-std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t batch) {
+std::optional<RequestError> ServerAnswer::read_layout(std::string_view text, int64_t batch) {
   if (text.starts_with('<')) return wrong_answer("answered 200 with a page (HTML or XML) instead of tensors");
   const json answer = parse_json(text);
   if (answer.is_discarded() && text.starts_with('{')) {
@@ -152,7 +152,7 @@ std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t ba
     if (port != ports_.end()) {
       const auto at = static_cast<size_t>(port - ports_.begin());
       if (found[at]) return wrong_answer(fmt::format("output '{}' twice", name));
-      if (auto fault = read_output(output, *port, batch, outputs_[at])) return fault;
+      if (auto request_error = read_output(output, *port, batch, outputs_[at])) return request_error;
       found[at] = true;
     }
     if (bytes > most_bytes - all_bytes_) return wrong_answer("an output of more bytes than there can be");
@@ -163,12 +163,12 @@ std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t ba
   return wrong_answer(fmt::format("output '{}' is missing", ports_[static_cast<size_t>(missing - found.begin())].name));
 }
 
-std::optional<Fault> ServerAnswer::read_output(const json& output, const Port& port, int64_t batch, Output& own) {
+std::optional<RequestError> ServerAnswer::read_output(const json& output, const Port& port, int64_t batch, Output& own) {
   const auto shape = shape_of(output);
   if (!shape) return wrong_answer(fmt::format("output '{}' has no shape", port.name));
   const auto type = output.find("datatype");
   const std::string told_type = type == output.end() ? "" : type->is_string() ? type->get<std::string>() : type->dump();
-  if (auto fault = check_output(port, *shape, told_type, batch)) return fault;
+  if (auto request_error = check_output(port, *shape, told_type, batch)) return request_error;
   own.shape = *shape;
   const auto told = told_bytes(output);
   own.in_bytes = told.has_value();
@@ -179,7 +179,7 @@ std::optional<Fault> ServerAnswer::read_output(const json& output, const Port& p
   return wrong_answer(fmt::format("output '{}' has {} bytes, its shape asks for {}", port.name, *told, wanted));
 }
 
-std::optional<Fault> ServerAnswer::read_numbers(const json& output, const Port& port, Output& own) {
+std::optional<RequestError> ServerAnswer::read_numbers(const json& output, const Port& port, Output& own) {
   const auto data = output.find("data");
   if (data == output.end() || !data->is_array() || data->empty()) return wrong_answer(fmt::format("output '{}' has no data", port.name));
   const auto room = static_cast<size_t>(element_count(own.shape));
@@ -195,7 +195,7 @@ void ServerAnswer::make_room(Output& output, size_t bytes) {
   if (output.own == nullptr || output.own->bytes() < bytes) output.own = std::make_unique<SlotBuffer>(bytes);
 }
 
-std::optional<Fault> ServerAnswer::place(std::string_view tensors) {
+std::optional<RequestError> ServerAnswer::place(std::string_view tensors) {
   if (tensors.size() != all_bytes_)
     return wrong_answer(fmt::format("{} bytes of tensors, but the answer announces {}", tensors.size(), all_bytes_));
   for (size_t i = 0; i < ports_.size(); ++i) {

@@ -3,7 +3,7 @@
 
 #include "backends/common/port.h"
 #include "backends/common/slot_buffer.h"
-#include "backends/http/fault.h"
+#include "backends/http/request_error.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -24,7 +24,7 @@ class ServerAnswer {
 
   // `tensors`: the bytes behind the JSON, which stay where they are while views() are used; of an answer all in JSON `binary` is false.
   // Nothing is copied of bytes that lie aligned. The same JSON as before, as most servers send, is not parsed again.
-  std::optional<Fault> read(std::string_view json, std::string_view tensors, bool binary, int64_t batch);
+  std::optional<RequestError> read(std::string_view json, std::string_view tensors, bool binary, int64_t batch);
   std::span<const TensorView> views() const { return views_; }
 
  private:
@@ -34,11 +34,11 @@ class ServerAnswer {
     size_t begin = 0;
     std::unique_ptr<SlotBuffer> own;  // numbers, and bytes that do not lie aligned
   };
-  std::optional<Fault> read_layout(std::string_view json, int64_t batch);
-  std::optional<Fault> read_output(const nlohmann::json& output, const Port& port, int64_t batch, Output& own);
-  std::optional<Fault> read_numbers(const nlohmann::json& output, const Port& port, Output& own);
+  std::optional<RequestError> read_layout(std::string_view json, int64_t batch);
+  std::optional<RequestError> read_output(const nlohmann::json& output, const Port& port, int64_t batch, Output& own);
+  std::optional<RequestError> read_numbers(const nlohmann::json& output, const Port& port, Output& own);
   static void make_room(Output& output, size_t bytes);
-  std::optional<Fault> place(std::string_view tensors);
+  std::optional<RequestError> place(std::string_view tensors);
 
   const std::vector<Port>& ports_;
   std::vector<Output> outputs_;

@@ -22,20 +22,20 @@ class HttpQuestions final : public Questions {
       : Questions(address, std::move(name), settings), request_(address, most_metadata) {}
 
  private:
-  std::optional<Fault> get(const std::string& path) {
+  std::optional<RequestError> get(const std::string& path) {
     request_.get(path, settings().timeout);
     return request_.perform();
   }
 
-  std::optional<Fault> server() override {
-    if (auto fault = get("/v2")) return fault;
+  std::optional<RequestError> server() override {
+    if (auto request_error = get("/v2")) return request_error;
     if (is_page()) refuse("answers with an HTML page: a proxy or another service, not a KServe v2 server");
     take(read_server);
     return std::nullopt;
   }
-  std::optional<Fault> ready() override { return get(model_path(model().name) + "/ready"); }
-  std::optional<Fault> metadata() override {
-    if (auto fault = get(model_path(model().name))) return fault;
+  std::optional<RequestError> ready() override { return get(model_path(model().name) + "/ready"); }
+  std::optional<RequestError> metadata() override {
+    if (auto request_error = get(model_path(model().name))) return request_error;
     take(read_model);
     return std::nullopt;
   }
@@ -57,12 +57,12 @@ class HttpQuestions final : public Questions {
     return found;
   }
 
-  [[noreturn]] void other_server(const Fault& fault) override {
-    if (request_.status() == 401 || request_.status() == 403) refuse(fault.what + token_hint);
+  [[noreturn]] void other_server(const RequestError& request_error) override {
+    if (request_.status() == 401 || request_.status() == 403) refuse(request_error.what + token_hint);
     if (is_page())
       refuse(fmt::format("{} with an HTML page: a proxy or another service, not a KServe v2 server",
-                         fault.what.substr(0, fault.what.find(':'))));
-    if (request_.status() != 404) refuse(fmt::format("/v2 {}", fault.what));
+                         request_error.what.substr(0, request_error.what.find(':'))));
+    if (request_.status() != 404) refuse(fmt::format("/v2 {}", request_error.what));
     if (!get("/v1/models") && parse_json(request_.body().json()).is_object()) refuse("speaks KServe v1 alone; deepgap speaks v2");
     refuse("not a KServe v2 server: /v2 answered 404");
   }

@@ -27,7 +27,7 @@ class HttpSession final : public RemoteSession {
       requests_.push_back(std::make_unique<HttpRequest>(address_, answer_limit(), &clock()));
     }
     begin_counting(served);
-    connections_.emplace(requests_, [this](size_t slot, const std::optional<Fault>& fault) { end(slot, fault); });
+    connections_.emplace(requests_, [this](size_t slot, const std::optional<RequestError>& request_error) { end(slot, request_error); });
     clock().attend(connections_->descriptor(), [this] { connections_->take(); });
   }
   ~HttpSession() override { clock().release(connections_->descriptor()); }
@@ -53,7 +53,7 @@ class HttpSession final : public RemoteSession {
   void await_answers() override { connections_->wait(); }
 
   void give_up() override {
-    const Fault cancelled{Fault::Kind::cancelled, "given up"};
+    const RequestError cancelled{RequestError::Kind::cancelled, "given up"};
     for (const size_t slot : connections_->abandon()) finish(slot, cancelled, {}, 0);
   }
 
@@ -62,12 +62,12 @@ class HttpSession final : public RemoteSession {
     return question_.perform() ? std::nullopt : read_statistics(question_.body().json());
   }
 
-  void end(size_t slot, std::optional<Fault> fault) {
+  void end(size_t slot, std::optional<RequestError> request_error) {
     const HttpRequest& request = *requests_[slot];
     const AnswerBody& body = request.body();
-    if (!fault) fault = slots_[slot].answer.read(body.json(), body.tensors(), body.has_tensors(), query(slot).batch);
+    if (!request_error) request_error = slots_[slot].answer.read(body.json(), body.tensors(), body.has_tensors(), query(slot).batch);
     const HttpRequest::Traffic traffic = request.traffic();
-    finish(slot, fault,
+    finish(slot, request_error,
            {.connections = traffic.connections,
             .sent = traffic.sent,
             .received = traffic.received,

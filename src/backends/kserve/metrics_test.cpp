@@ -28,7 +28,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-constexpr Nanoseconds patience = 10'000'000'000;
+constexpr Nanoseconds timeout = 10'000'000'000;
 
 TEST(KserveMetrics, ReadsTheServersGpuMetricsAtBothEndsOfAWindow) {
   std::atomic<int> asked{0};
@@ -67,7 +67,7 @@ TEST(KserveMetrics, ReadsTheServersGpuMetricsInAWindowToo) {
                          .content_type = "text/plain"};
   }};
   const auto clock = make_real_clock();
-  MetricsReader reader({metrics.url() + "/metrics", "", ""}, patience, *clock, "double", std::chrono::milliseconds(1));
+  MetricsReader reader({metrics.url() + "/metrics", "", ""}, timeout, *clock, "double", std::chrono::milliseconds(1));
   while (asked < 6) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const auto counts = reader.take();
   EXPECT_GE(counts.at("server.gpu_readings"), 5);
@@ -130,7 +130,7 @@ TEST(KserveMetrics, AReadingThatComesLateIsNotOfTheNextWindow) {
                          .content_type = "text/plain"};
   }};
   HeldClock clock;
-  MetricsReader reader({metrics.url(), "", ""}, patience, clock, "double", std::chrono::milliseconds(1));
+  MetricsReader reader({metrics.url(), "", ""}, timeout, clock, "double", std::chrono::milliseconds(1));
   clock.wait_until_held(1);  // 200 J, of the thread
   const auto first = reader.take();
   clock.let_pass(1);

@@ -30,7 +30,7 @@ std::string wanted_text(const Port& port, int64_t batch) {
 
 }  // namespace
 
-Fault wrong_answer(const std::string& what) { return {Fault::Kind::answer, printable(what)}; }
+RequestError wrong_answer(const std::string& what) { return {RequestError::Kind::answer, printable(what)}; }
 
 std::string shape_text(std::span<const int64_t> shape) {
   std::vector<std::string> sizes;
@@ -48,7 +48,7 @@ bool possible_shape(std::span<const int64_t> shape) {
   return true;
 }
 
-std::optional<Fault> check_output(const Port& port, std::span<const int64_t> shape, std::string_view datatype, int64_t batch) {
+std::optional<RequestError> check_output(const Port& port, std::span<const int64_t> shape, std::string_view datatype, int64_t batch) {
   if (element_count(shape) == 0) return wrong_answer(fmt::format("output '{}' is empty, of shape {}", port.name, shape_text(shape)));
   if (!fits(port, shape, batch))
     return wrong_answer(fmt::format("output '{}' has the shape {}; expected {}", port.name, shape_text(shape), wanted_text(port, batch)));

@@ -48,29 +48,29 @@ std::string Questions::text() const {
 }
 
 void Questions::require_server() {
-  using enum Fault::Kind;
-  std::optional<Fault> fault = server();
-  while (fault && fault->kind != tls && may_wait()) fault = server();
-  if (!fault) return;
-  if (fault->kind == status) other_server(*fault);
-  refuse(fault->what + (fault->kind == refused || fault->kind == reset ? waiting_hint() : ""));
+  using enum RequestError::Kind;
+  std::optional<RequestError> request_error = server();
+  while (request_error && request_error->kind != tls && may_wait()) request_error = server();
+  if (!request_error) return;
+  if (request_error->kind == status) other_server(*request_error);
+  refuse(request_error->what + (request_error->kind == refused || request_error->kind == reset ? waiting_hint() : ""));
 }
 
 void Questions::require_ready() {
-  std::optional<Fault> fault = ready();
-  while (fault && may_wait()) fault = ready();
-  if (!fault) return;
-  if (fault->kind != Fault::Kind::status) refuse(fault->what);
+  std::optional<RequestError> request_error = ready();
+  while (request_error && may_wait()) request_error = ready();
+  if (!request_error) return;
+  if (request_error->kind != RequestError::Kind::status) refuse(request_error->what);
   require_listed();
-  refuse(fmt::format("{} is not ready: {}{}", text(), fault->what, waiting_hint()));
+  refuse(fmt::format("{} is not ready: {}{}", text(), request_error->what, waiting_hint()));
 }
 
 void Questions::require_metadata() {
-  const std::optional<Fault> fault = metadata();
-  if (!fault) return;
-  if (fault->kind != Fault::Kind::status) refuse(fault->what);
+  const std::optional<RequestError> request_error = metadata();
+  if (!request_error) return;
+  if (request_error->kind != RequestError::Kind::status) refuse(request_error->what);
   require_listed();
-  throw Error(ErrorKind::usage, printable(fmt::format("{}: no model {}: {}", address_.base, text(), fault->what)));
+  throw Error(ErrorKind::usage, printable(fmt::format("{}: no model {}: {}", address_.base, text(), request_error->what)));
 }
 
 // Where the server lists its models, which Triton and MLServer do.

@@ -2,7 +2,7 @@
 // is asked is a protocol's own.
 #pragma once
 
-#include "backends/http/fault.h"
+#include "backends/http/request_error.h"
 #include "backends/kserve/served_model.h"
 
 #include <chrono>
@@ -29,13 +29,13 @@ class Questions {
     std::set<std::string> names, versions;
   };
   // Each asks once. What is learnt goes to model(); throws Error{refused} for an answer that is not KServe v2.
-  virtual std::optional<Fault> server() = 0;
-  virtual std::optional<Fault> ready() = 0;
-  virtual std::optional<Fault> metadata() = 0;
+  virtual std::optional<RequestError> server() = 0;
+  virtual std::optional<RequestError> ready() = 0;
+  virtual std::optional<RequestError> metadata() = 0;
   virtual void config() = 0;                   // does nothing if the server has none
   virtual std::optional<Listed> listed() = 0;  // nullopt: it lists none
   // The server answered server() with a status: says what it is instead.
-  [[noreturn]] virtual void other_server(const Fault& fault) = 0;
+  [[noreturn]] virtual void other_server(const RequestError& request_error) = 0;
 
   [[noreturn]] void refuse(const std::string& why) const;
   ServedModel& model() { return model_; }

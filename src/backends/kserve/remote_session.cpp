@@ -49,14 +49,15 @@ void RemoteSession::enqueue(int index, std::span<const uint32_t> samples, uint64
   }
 }
 
-void RemoteSession::finish(size_t slot, const std::optional<Fault>& fault, RequestCost cost, Nanoseconds sent_at) {
+void RemoteSession::finish(size_t slot, const std::optional<RequestError>& request_error, RequestCost cost, Nanoseconds sent_at) {
   const Query& query = queries_[slot];
-  if (fault && fault->kind == Fault::Kind::cancelled) return deliver({.tag = query.tag, .status = Status::cancelled, .marks = {}});
+  if (request_error && request_error->kind == RequestError::Kind::cancelled)
+    return deliver({.tag = query.tag, .status = Status::cancelled, .marks = {}});
   cost.send_delay = sent_at == 0 ? -1 : sent_at - query.enqueued;
-  cost.failed = fault.has_value();
+  cost.failed = request_error.has_value();
   tally_.add(cost);
-  if (!fault) return deliver({.tag = query.tag, .status = Status::ok, .marks = {}});
-  const Error error(fault->rejected ? ErrorKind::refused : ErrorKind::internal, fault->what);
+  if (!request_error) return deliver({.tag = query.tag, .status = Status::ok, .marks = {}});
+  const Error error(request_error->rejected ? ErrorKind::refused : ErrorKind::internal, request_error->what);
   deliver({.tag = query.tag, .status = Status::failed, .marks = {}, .error = &error});
 }
 

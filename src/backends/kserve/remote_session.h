@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backends/common/port.h"
-#include "backends/http/fault.h"
 #include "backends/http/metrics.h"
+#include "backends/http/request_error.h"
 #include "backends/http/tally.h"
 #include "backends/kserve/served_model.h"
 #include "backends/kserve/settings.h"
@@ -46,7 +46,7 @@ class RemoteSession : public Session, public SeriesSource {
   };
   // Sends a slot's query; finish() is called once for it, on any thread. Throws Error, having sent nothing, where samples do not fit.
   virtual void send(size_t slot, std::span<const uint32_t> samples) = 0;
-  // Gives up all that is in flight: finish() is called for each, with a Fault `cancelled` where it had not ended before.
+  // Gives up all that is in flight: finish() is called for each, with a RequestError `cancelled` where it had not ended before.
   virtual void give_up() = 0;
   // Returns when a query may have been finished, while some are in flight. Here: when none is, by other threads.
   virtual void await_answers();
@@ -54,8 +54,8 @@ class RemoteSession : public Session, public SeriesSource {
 
   // The subclass is ready to be asked. Throws Error{refused} where metrics were asked for and are not there.
   void begin_counting(const ServedModel& served);
-  // `cost` without its delay from enqueue() and its fault; `sent_at` 0: it was never sent.
-  void finish(size_t slot, const std::optional<Fault>& fault, RequestCost cost, Nanoseconds sent_at);
+  // `cost` without its delay from enqueue() and its request error; `sent_at` 0: it was never sent.
+  void finish(size_t slot, const std::optional<RequestError>& request_error, RequestCost cost, Nanoseconds sent_at);
   const Query& query(size_t slot) const { return queries_[slot]; }
   const KserveSettings& settings() const { return settings_; }
   Clock& clock() const { return clock_; }

@@ -76,7 +76,7 @@ void read_choice(const json& choice, Chunk& chunk) {
 
 void read_choices(const json& choices, Chunk& chunk) {
   if (!choices.is_array()) {
-    chunk.fault = "a chunk's choices are not a list";
+    chunk.request_error = "a chunk's choices are not a list";
     return;
   }
   for (const json& choice : choices) {
@@ -84,7 +84,7 @@ void read_choices(const json& choices, Chunk& chunk) {
     if (index == 0 && &choice == &choices.front()) {
       read_choice(choice, chunk);
     } else {
-      chunk.fault = fmt::format("the stream has several choices (index {}); deepgap requested one", index);
+      chunk.request_error = fmt::format("the stream has several choices (index {}); deepgap requested one", index);
       return;
     }
   }
@@ -107,7 +107,7 @@ void read_counts(const json& object, Chunk& chunk) {
 void check_counts(Chunk& chunk) {
   for (const auto& count : {chunk.input, chunk.output, chunk.cached})
     if (count && static_cast<uint64_t>(*count) > most_tokens)
-      chunk.fault = fmt::format("the server counts more than {} tokens in one request", most_tokens);
+      chunk.request_error = fmt::format("the server counts more than {} tokens in one request", most_tokens);
 }
 
 }  // namespace
@@ -116,19 +116,19 @@ Chunk read_chunk(std::string_view text) {
   Chunk chunk;
   const json object = parse_json(text);
   if (!object.is_object()) {
-    chunk.fault = fmt::format("a chunk of the stream is not a JSON object: {}", one_line(text, 60));
+    chunk.request_error = fmt::format("a chunk of the stream is not a JSON object: {}", one_line(text, 60));
     return chunk;
   }
   if (const json* error = member(object, "error")) {
-    chunk.fault = fmt::format("an error in the stream: {}", one_line(error_words(*error), 160));
+    chunk.request_error = fmt::format("an error in the stream: {}", one_line(error_words(*error), 160));
     return chunk;
   }
   const json* choices = member(object, "choices");
   if (choices != nullptr) read_choices(*choices, chunk);
   if (choices == nullptr && member(object, "usage") == nullptr)
-    chunk.fault = fmt::format("a chunk of the stream has no choices: {}", one_line(text, 60));
+    chunk.request_error = fmt::format("a chunk of the stream has no choices: {}", one_line(text, 60));
   read_counts(object, chunk);
-  if (chunk.fault.empty()) check_counts(chunk);
+  if (chunk.request_error.empty()) check_counts(chunk);
   return chunk;
 }
 

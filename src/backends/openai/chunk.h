@@ -18,7 +18,7 @@ struct Chunk {
   // Counted by the server so far: in the last chunk, or in each.
   std::optional<int64_t> input, output, cached;
   std::map<std::string, double> timings;  // llama.cpp's own: prompt_ms, predicted_ms, ...
-  std::string fault;                      // why it is not a chunk; empty: it is one
+  std::string request_error;              // why it is not a chunk; empty: it is one
 };
 
 // Reads the JSON of an event, or of an answer that is not a stream.

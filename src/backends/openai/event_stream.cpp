@@ -12,7 +12,7 @@ void EventStream::clear() {
   rest_.clear();
   data_.clear();
   id_.clear();
-  fault_.clear();
+  request_error_.clear();
   has_data_ = after_return_ = false;
 }
 
@@ -37,7 +37,7 @@ bool EventStream::feed(std::string_view piece, const Event& event) {
   }
   rest_.append(piece);
   if (rest_.size() + data_.size() <= most) return true;
-  fault_ = "an event of the stream is larger than 16 MB";
+  request_error_ = "an event of the stream is larger than 16 MB";
   return false;
 }
 
@@ -63,14 +63,14 @@ bool EventStream::take_line(std::string_view line, const Event& event) {
   }
   if (field == "id") {
     if (!value.empty() && value == id_) {
-      fault_ = fmt::format("the stream has the event with id {} twice", one_line(value, 40));
+      request_error_ = fmt::format("the stream has the event with id {} twice", one_line(value, 40));
       return false;
     }
     id_ = value;
     return true;
   }
   if (field.empty() || field == "event" || field == "retry") return true;  // empty: a comment
-  fault_ = fmt::format("the stream has a line without 'data:': {}", one_line(line, 60));
+  request_error_ = fmt::format("the stream has a line without 'data:': {}", one_line(line, 60));
   return false;
 }
 

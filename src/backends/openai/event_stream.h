@@ -13,11 +13,11 @@ class EventStream {
   using Event = std::function<bool(std::string_view data)>;
 
   void clear();
-  // False: `event` ended it, or something is wrong, which fault() says.
+  // False: `event` ended it, or something is wrong, which request error() says.
   bool feed(std::string_view piece, const Event& event);
   // An event that no empty line ended, as some servers leave their last.
   bool finish(const Event& event);
-  const std::string& fault() const { return fault_; }  // empty: none
+  const std::string& request_error() const { return request_error_; }  // empty: none
 
  private:
   bool take_line(std::string_view line, const Event& event);
@@ -27,7 +27,7 @@ class EventStream {
   std::string rest_;                          // rest of a line that has not ended
   std::string data_, id_;
   bool has_data_ = false, after_return_ = false;
-  std::string fault_;
+  std::string request_error_;
 };
 
 }  // namespace deepgap

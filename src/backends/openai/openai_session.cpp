@@ -59,7 +59,7 @@ class OpenaiSession final : public Session, public SeriesSource {
       requests_.push_back(std::make_unique<HttpRequest>(address_, most_answer, &clock_));
       requests_[i]->stream("text/event-stream", [this, i](std::string_view piece) { return slots_[i].answer.take(piece, clock_.now()); });
     }
-    connections_.emplace(requests_, [this](size_t slot, const std::optional<Fault>& fault) { end(slot, fault); });
+    connections_.emplace(requests_, [this](size_t slot, const std::optional<RequestError>& request_error) { end(slot, request_error); });
     clock_.attend(connections_->descriptor(), [this] { connections_->take(); });
     // The token is left out: another port may be another service.
     if (!settings.metrics.empty())
@@ -134,32 +134,32 @@ class OpenaiSession final : public Session, public SeriesSource {
     TokenAnswer answer;
   };
 
-  void end(size_t index, std::optional<Fault> fault) {
+  void end(size_t index, std::optional<RequestError> request_error) {
     Slot& slot = slots_[index];
     const HttpRequest& request = *requests_[index];
-    if (!fault) {
+    if (!request_error) {
       const std::string why = request.content_type().starts_with("text/event-stream") ? slot.answer.finish(clock_.now())
                                                                                       : "the answer is not a stream of events";
-      if (!why.empty()) fault = Fault{Fault::Kind::answer, short_words(why, address_.token)};
+      if (!why.empty()) request_error = RequestError{RequestError::Kind::answer, short_words(why, address_.token)};
     }
-    note(request, slot, fault);
-    if (fault) {
-      const Error error(ErrorKind::internal, fault->what);
+    note(request, slot, request_error);
+    if (request_error) {
+      const Error error(ErrorKind::internal, request_error->what);
       return deliver({.tag = slot.tag, .status = Status::failed, .error = &error});
     }
     keep_text(slot.answer);
     deliver({.tag = slot.tag, .status = Status::ok, .marks = slot.answer.marks(), .tokens = &slot.answer.counts()});
   }
 
-  void note(const HttpRequest& request, const Slot& slot, const std::optional<Fault>& fault) {
+  void note(const HttpRequest& request, const Slot& slot, const std::optional<RequestError>& request_error) {
     const HttpRequest::Traffic traffic = request.traffic();
     tally_.add({.connections = traffic.connections,
                 .sent = traffic.sent,
                 .received = traffic.received,
                 .header_bytes = traffic.sent_headers + traffic.received_headers,
                 .send_delay = request.sent_at() == 0 ? -1 : request.sent_at() - slot.enqueued,
-                .failed = fault.has_value()});
-    if (fault) return;
+                .failed = request_error.has_value()});
+    if (request_error) return;
     const TokenCounts& counts = slot.answer.counts();
     if (counts.stop == StopReason::limit && counts.output >= 0 && counts.output < slot.output_limit) ++truncated_;
     const auto& timings = slot.answer.timings();

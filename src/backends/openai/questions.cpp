@@ -61,14 +61,14 @@ std::string listed_name(const std::vector<std::string>& names, const std::string
 }
 
 // Asks /v1/models until the server answers, as long as ready_within says.
-std::optional<Fault> ask_for_models(HttpRequest& request, const OpenaiSettings& settings) {
+std::optional<RequestError> ask_for_models(HttpRequest& request, const OpenaiSettings& settings) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::nanoseconds(settings.ready_within);
   for (;;) {
     request.get("/v1/models", settings.timeout);
-    const auto fault = request.perform();
-    const bool may_come = fault && (fault->kind == Fault::Kind::refused || request.status() == 503);
-    if (!may_come || Clock::now() >= end) return fault;
+    const auto request_error = request.perform();
+    const bool may_come = request_error && (request_error->kind == RequestError::Kind::refused || request.status() == 503);
+    if (!may_come || Clock::now() >= end) return request_error;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
@@ -98,8 +98,8 @@ std::string no_stream(const HttpRequest& request) {
 // would be lost. Another small question on the connection of `request` shows that.
 bool keeps_connections(HttpRequest& request, Nanoseconds timeout) {
   request.get("/v1/models", timeout);
-  const auto fault = request.perform();
-  const bool is_lost = fault && fault->kind == Fault::Kind::reset;
+  const auto request_error = request.perform();
+  const bool is_lost = request_error && request_error->kind == RequestError::Kind::reset;
   return !is_lost && request.traffic().connections == 0;
 }
 
@@ -108,13 +108,13 @@ bool keeps_connections(HttpRequest& request, Nanoseconds timeout) {
 ServedGenerator ask_for_generator(const ServerAddress& address, const std::string& model, const OpenaiSettings& settings) {
   HttpRequest request(address, most_answer);
   ServedGenerator served{model, ""};
-  const auto fault = ask_for_models(request, settings);
-  if (fault && (request.status() == 401 || request.status() == 403)) refuse(address, fault->what + token_hint);
-  if (fault && fault->kind == Fault::Kind::refused)
-    refuse(address, fault->what + (settings.ready_within == 0 ? "; if the server is starting, add ready_within=60s" : ""));
+  const auto request_error = ask_for_models(request, settings);
+  if (request_error && (request.status() == 401 || request.status() == 403)) refuse(address, request_error->what + token_hint);
+  if (request_error && request_error->kind == RequestError::Kind::refused)
+    refuse(address, request_error->what + (settings.ready_within == 0 ? "; if the server is starting, add ready_within=60s" : ""));
   if (is_page(request)) refuse(address, "answers with an HTML page: a proxy or another service, no server of OpenAI's protocol");
-  if (fault && request.status() != 404 && request.status() != 405) refuse(address, "/v1/models " + fault->what);
-  if (!fault) {
+  if (request_error && request.status() != 404 && request.status() != 405) refuse(address, "/v1/models " + request_error->what);
+  if (!request_error) {
     const json list = parsed(request, address);
     const std::vector<std::string> names = names_of(list);
     if (!list.is_object() || !list.contains("data")) refuse(address, "/v1/models is not a list of models of OpenAI's protocol");
@@ -146,14 +146,14 @@ StreamCheck check_stream(const ServerAddress& address, const std::string& model,
       return answer.take(piece, 0);
     });
     request.post(endpoint_path(is_chat), text, std::nullopt, settings.timeout);
-    const auto fault = request.perform();
-    if (fault && request.status() == 400 && asked.vendor_fields) {  // once more, as OpenAI's own server wants it
+    const auto request_error = request.perform();
+    if (request_error && request.status() == 400 && asked.vendor_fields) {  // once more, as OpenAI's own server wants it
       asked.vendor_fields = check.takes_vendor_fields = false;
       asked.ignore_end = false;
       continue;
     }
-    if (fault && (request.status() == 401 || request.status() == 403)) refuse(address, fault->what + token_hint);
-    if (fault) refuse(address, fmt::format("{} {}", endpoint_path(is_chat), fault->what));
+    if (request_error && (request.status() == 401 || request.status() == 403)) refuse(address, request_error->what + token_hint);
+    if (request_error) refuse(address, fmt::format("{} {}", endpoint_path(is_chat), request_error->what));
     if (!streams) refuse(address, fmt::format("{} {}", endpoint_path(is_chat), no_stream(request)));
     if (const std::string why = answer.finish(0); !why.empty()) refuse(address, fmt::format("{}: {}", endpoint_path(is_chat), why));
     check.keeps_connections = keeps_connections(request, settings.timeout);

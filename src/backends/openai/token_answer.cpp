@@ -28,13 +28,13 @@ bool TokenAnswer::is_too_large() const {
 }
 
 bool TokenAnswer::fail(std::string why) {
-  if (fault_.empty()) fault_ = std::move(why);
+  if (request_error_.empty()) request_error_ = std::move(why);
   return false;
 }
 
 bool TokenAnswer::take(std::string_view piece, Nanoseconds now) {
   const bool goes_on = stream_.feed(piece, [&](std::string_view data) { return take_event(data, now); });
-  if (!stream_.fault().empty()) return fail(stream_.fault());
+  if (!stream_.request_error().empty()) return fail(stream_.request_error());
   return goes_on;
 }
 
@@ -50,7 +50,7 @@ bool TokenAnswer::take_event(std::string_view data, Nanoseconds now) {
 }
 
 bool TokenAnswer::take_chunk(const Chunk& chunk, Nanoseconds now) {
-  if (!chunk.fault.empty()) return fail(chunk.fault);
+  if (!chunk.request_error.empty()) return fail(chunk.request_error);
   if (chunk.stop) {
     counts_.stop = *chunk.stop;
     stopped_ = true;
@@ -84,9 +84,9 @@ bool TokenAnswer::count(const Chunk& chunk, Nanoseconds now) {
 }
 
 std::string TokenAnswer::finish(Nanoseconds now) {
-  if (fault_.empty()) stream_.finish([&](std::string_view data) { return take_event(data, now); });
-  if (fault_.empty() && !stream_.fault().empty()) fault_ = stream_.fault();
-  if (!fault_.empty()) return fault_;
+  if (request_error_.empty()) stream_.finish([&](std::string_view data) { return take_event(data, now); });
+  if (request_error_.empty() && !stream_.request_error().empty()) request_error_ = stream_.request_error();
+  if (!request_error_.empty()) return request_error_;
   if (!any_event_) return "the stream was empty";
   if (!done_ && !stopped_) return fmt::format("the stream ended after {} chunks without [DONE] or a finish_reason", counts_.chunks);
   spread();

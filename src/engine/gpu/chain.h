@@ -45,7 +45,7 @@ struct ChainTile {
   int teams = 2, blocks = 1;
   int chunk_groups = 1;  // groups of the wide one's columns that are computed at a time
   int source_stages = 2, added_stages = 4;
-  int weight_stages = 0;  // of the ring that brings weights chunk by chunk; 0: a block keeps all its weights in shared memory
+  int weight_stages = 0;  // size of the ring that brings weights chunk by chunk; 0: a block keeps all its weights in shared memory
 };
 
 // The work of one block of an inverted residual: h x w pixels, of which a thread convolves patches; `chunk` wide channels at a time.

@@ -17,11 +17,11 @@ std::deque<CountedConnection> make_connections(const ServerAddress& address, con
 
 void Exchanged::note_request(const grpc::ByteBuffer& request) { sent = bytes_of(request); }
 
-CallEnd end_of(const Exchanged& exchanged, const std::optional<Fault>& fault, const inference::ModelInferResponse& answer,
+CallEnd end_of(const Exchanged& exchanged, const std::optional<RequestError>& request_error, const inference::ModelInferResponse& answer,
                CountedConnection& connection) {
-  CallEnd end{fault, answer};
-  if (fault) {
-    connection.note_fault(*fault);
+  CallEnd end{request_error, answer};
+  if (request_error) {
+    connection.note_fault(*request_error);
   } else {
     end.connections = connection.note_answer();
   }
@@ -31,6 +31,6 @@ CallEnd end_of(const Exchanged& exchanged, const std::optional<Fault>& fault, co
   return end;
 }
 
-Fault no_message_fault() { return {Fault::Kind::protocol, "not an answer by gRPC: no message of KServe v2"}; }
+RequestError no_message_fault() { return {RequestError::Kind::protocol, "not an answer by gRPC: no message of KServe v2"}; }
 
 }  // namespace deepgap

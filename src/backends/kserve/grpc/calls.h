@@ -25,8 +25,8 @@ namespace deepgap {
 
 // The end of a request. `answer` is its slot's own and stays until the slot begins again.
 struct CallEnd {
-  std::optional<Fault> fault;                   // cancelled: given up
-  const inference::ModelInferResponse& answer;  // where there is no fault
+  std::optional<RequestError> request_error;    // cancelled: given up
+  const inference::ModelInferResponse& answer;  // where there is no request error
   int64_t connections = 0;                      // that were opened for it
   int64_t sent = 0, received = 0;               // bytes of messages, with the five before each
   Nanoseconds sent_at = 0;                      // when the library had it
@@ -62,8 +62,8 @@ class CountedConnection {
   void note_begin() {
     if (connection_.channel().GetState(false) != GRPC_CHANNEL_READY) opening_ = true;
   }
-  void note_fault(const Fault& fault) {
-    if (fault.kind == Fault::Kind::reset || fault.kind == Fault::Kind::refused) opening_ = true;
+  void note_fault(const RequestError& request_error) {
+    if (request_error.kind == RequestError::Kind::reset || request_error.kind == RequestError::Kind::refused) opening_ = true;
   }
   int64_t note_answer() { return opening_.load(std::memory_order_relaxed) && opening_.exchange(false) ? 1 : 0; }
 
@@ -82,9 +82,9 @@ struct Exchanged {
   void note_request(const grpc::ByteBuffer& request);
 };
 // Describes a request that is over, and notes its end in its connection.
-CallEnd end_of(const Exchanged& exchanged, const std::optional<Fault>& fault, const inference::ModelInferResponse& answer,
+CallEnd end_of(const Exchanged& exchanged, const std::optional<RequestError>& request_error, const inference::ModelInferResponse& answer,
                CountedConnection& connection);
-// Returns the fault of an answer that cannot be read.
-Fault no_message_fault();
+// Returns the request error of an answer that cannot be read.
+RequestError no_message_fault();
 
 }  // namespace deepgap

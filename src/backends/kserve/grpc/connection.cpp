@@ -28,7 +28,7 @@ constexpr int again_after_ms = 100;
 void prepare_grpc() {
   static std::once_flag once;
   std::call_once(once, [] {
-    gpr_set_log_function([](gpr_log_func_args*) {});  // its own lines on stderr say nothing that the faults do not
+    gpr_set_log_function([](gpr_log_func_args*) {});  // its own lines on stderr say nothing that the request errors do not
     // Debian's build of the locks that gRPC uses searches for cycles among them, by a profile of its calls.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     grpc_init();  // never undone: the library would end its threads with the last connection and start them again with the next
@@ -93,8 +93,8 @@ void GrpcConnection::prepare(grpc::ClientContext& context, std::optional<Nanosec
   if (timeout) context.set_deadline(std::chrono::system_clock::now() + std::chrono::nanoseconds(*timeout));
 }
 
-std::optional<Fault> GrpcConnection::ask(const char* method, const google::protobuf::MessageLite& question,
-                                         google::protobuf::MessageLite& answer, Nanoseconds timeout) {
+std::optional<RequestError> GrpcConnection::ask(const char* method, const google::protobuf::MessageLite& question,
+                                                google::protobuf::MessageLite& answer, Nanoseconds timeout) {
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
   prepare(context, timeout);
@@ -107,12 +107,12 @@ std::optional<Fault> GrpcConnection::ask(const char* method, const google::proto
   bool ok = false;
   queue.Next(&tag, &ok);
   queue.Shutdown();
-  if (auto found = fault(status, timeout)) return found;
+  if (auto found = request_error(status, timeout)) return found;
   if (parse(bytes, answer)) return std::nullopt;
-  return Fault{Fault::Kind::protocol, fmt::format("the answer to {} is not a KServe v2 message", method)};
+  return RequestError{RequestError::Kind::protocol, fmt::format("the answer to {} is not a KServe v2 message", method)};
 }
 
-std::optional<Fault> GrpcConnection::fault(const grpc::Status& status, Nanoseconds timeout) const {
+std::optional<RequestError> GrpcConnection::request_error(const grpc::Status& status, Nanoseconds timeout) const {
   if (status.ok()) return std::nullopt;
   return fault_of_status(status.error_code(), redacted(status.error_message()), timeout, answer_limit_);
 }

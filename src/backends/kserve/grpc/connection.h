@@ -2,8 +2,8 @@
 // no service configuration is taken from DNS, certificates and names are verified, nothing is retried.
 #pragma once
 
-#include "backends/http/fault.h"
 #include "backends/http/redaction.h"
+#include "backends/http/request_error.h"
 #include "backends/kserve/settings.h"
 
 #include <google/protobuf/message_lite.h>
@@ -35,12 +35,12 @@ class GrpcConnection {
   // Gives a call the token, and a deadline where there is to be one.
   void prepare(grpc::ClientContext& context, std::optional<Nanoseconds> timeout) const;
   // One question, waited for. `method`: "ServerMetadata".
-  std::optional<Fault> ask(const char* method, const google::protobuf::MessageLite& question, google::protobuf::MessageLite& answer,
-                           Nanoseconds timeout);
+  std::optional<RequestError> ask(const char* method, const google::protobuf::MessageLite& question, google::protobuf::MessageLite& answer,
+                                  Nanoseconds timeout);
   // Returns the server's words without the token that it was sent.
   std::string redacted(std::string_view text) const { return without_token(text, token_); }
   // Translates the end of a call; nullopt: it was answered.
-  std::optional<Fault> fault(const grpc::Status& status, Nanoseconds timeout) const;
+  std::optional<RequestError> request_error(const grpc::Status& status, Nanoseconds timeout) const;
 
  private:
   std::string token_;  // empty: there is none

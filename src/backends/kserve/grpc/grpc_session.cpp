@@ -66,9 +66,9 @@ class GrpcSession final : public RemoteSession {
 
   // This runs on the calls' thread.
   void take(size_t slot, const CallEnd& end) {
-    std::optional<Fault> fault = end.fault;
-    if (!fault) fault = answers_[slot].read(end.answer, query(slot).batch);
-    finish(slot, fault, {.connections = end.connections, .sent = end.sent, .received = end.received}, end.sent_at);
+    std::optional<RequestError> request_error = end.request_error;
+    if (!request_error) request_error = answers_[slot].read(end.answer, query(slot).batch);
+    finish(slot, request_error, {.connections = end.connections, .sent = end.sent, .received = end.received}, end.sent_at);
   }
 
   const ModelName name_;

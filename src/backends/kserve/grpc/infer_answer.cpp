@@ -68,14 +68,14 @@ size_t count_numbers(const Contents& contents) {
 
 }  // namespace
 
-std::optional<Fault> InferAnswer::read(const inference::ModelInferResponse& message, int64_t batch) {
+std::optional<RequestError> InferAnswer::read(const inference::ModelInferResponse& message, int64_t batch) {
   views_.clear();
   for (Output& output : outputs_) output.data = nullptr;
   const int raw = message.raw_output_contents_size();
   if (raw > 0 && raw != message.outputs_size())
     return wrong_answer(fmt::format("{} outputs with the bytes of {}", message.outputs_size(), raw));
   for (int i = 0; i < message.outputs_size(); ++i)
-    if (auto fault = read_output(message, i, batch)) return fault;
+    if (auto request_error = read_output(message, i, batch)) return request_error;
   for (size_t i = 0; i < ports_.size(); ++i) {
     if (outputs_[i].data == nullptr) return wrong_answer(fmt::format("output '{}' is missing", ports_[i].name));
     views_.push_back({ports_[i].type, outputs_[i].shape, outputs_[i].data});
@@ -83,7 +83,7 @@ std::optional<Fault> InferAnswer::read(const inference::ModelInferResponse& mess
   return std::nullopt;
 }
 
-std::optional<Fault> InferAnswer::read_output(const inference::ModelInferResponse& message, int index, int64_t batch) {
+std::optional<RequestError> InferAnswer::read_output(const inference::ModelInferResponse& message, int index, int64_t batch) {
   const auto& told = message.outputs(index);
   const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == told.name(); });
   if (port == ports_.end()) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<Fault> InferAnswer::read_output(const inference::ModelInferRespons
   if (output.data != nullptr) return wrong_answer(fmt::format("output '{}' twice", port->name));
   output.shape.assign(told.shape().begin(), told.shape().end());
   if (!possible_shape(output.shape)) return wrong_answer(fmt::format("output '{}' has no shape", port->name));
-  if (auto fault = check_output(*port, output.shape, told.datatype(), batch)) return fault;
+  if (auto request_error = check_output(*port, output.shape, told.datatype(), batch)) return request_error;
   const size_t wanted = bytes_of(port->type, output.shape);
   const bool in_bytes = message.raw_output_contents_size() > 0;
   if (in_bytes) {

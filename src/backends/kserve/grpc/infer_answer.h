@@ -3,7 +3,7 @@
 
 #include "backends/common/port.h"
 #include "backends/common/slot_buffer.h"
-#include "backends/http/fault.h"
+#include "backends/http/request_error.h"
 
 #include <deepgap/tensor.h>
 
@@ -24,7 +24,7 @@ class InferAnswer {
   explicit InferAnswer(const std::vector<Port>& outputs) : ports_(outputs), outputs_(outputs.size()) {}
 
   // Reads `message`, which stays as it is while views() are used. Nothing is copied of bytes that lie aligned.
-  std::optional<Fault> read(const inference::ModelInferResponse& message, int64_t batch);
+  std::optional<RequestError> read(const inference::ModelInferResponse& message, int64_t batch);
   std::span<const TensorView> views() const { return views_; }
 
  private:
@@ -33,7 +33,7 @@ class InferAnswer {
     const std::byte* data = nullptr;  // nullptr: it has not come
     std::unique_ptr<SlotBuffer> own;  // numbers that came one by one, and bytes that do not lie aligned
   };
-  std::optional<Fault> read_output(const inference::ModelInferResponse& message, int index, int64_t batch);
+  std::optional<RequestError> read_output(const inference::ModelInferResponse& message, int index, int64_t batch);
 
   const std::vector<Port>& ports_;
   std::vector<Output> outputs_;

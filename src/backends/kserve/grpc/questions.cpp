@@ -31,13 +31,13 @@ class GrpcQuestions final : public Questions {
     return question;
   }
   template <typename Question, typename Answer>
-  std::optional<Fault> call(const char* method, const Question& question, Answer& answer) {
+  std::optional<RequestError> call(const char* method, const Question& question, Answer& answer) {
     return connection_.ask(method, question, answer, settings().timeout);
   }
 
-  std::optional<Fault> server() override {
+  std::optional<RequestError> server() override {
     inference::ServerMetadataResponse told;
-    if (auto fault = call("ServerMetadata", inference::ServerMetadataRequest(), told)) return fault;
+    if (auto request_error = call("ServerMetadata", inference::ServerMetadataRequest(), told)) return request_error;
     if (told.name().empty()) refuse("not a KServe v2 server: its metadata has no name");
     model().server = printable(connection_.redacted(told.version().empty() ? told.name() : told.name() + " " + told.version()));
     for (const std::string& extension : told.extensions()) model().has_statistics |= extension == "statistics";
@@ -45,15 +45,15 @@ class GrpcQuestions final : public Questions {
     return std::nullopt;
   }
 
-  std::optional<Fault> ready() override {
+  std::optional<RequestError> ready() override {
     inference::ModelReadyResponse told;
-    if (auto fault = call("ModelReady", of_model<inference::ModelReadyRequest>(), told)) return fault;
-    return told.ready() ? std::nullopt : std::optional(Fault{Fault::Kind::status, "answered that it is not"});
+    if (auto request_error = call("ModelReady", of_model<inference::ModelReadyRequest>(), told)) return request_error;
+    return told.ready() ? std::nullopt : std::optional(RequestError{RequestError::Kind::status, "answered that it is not"});
   }
 
-  std::optional<Fault> metadata() override {
+  std::optional<RequestError> metadata() override {
     inference::ModelMetadataResponse told;
-    if (auto fault = call("ModelMetadata", of_model<inference::ModelMetadataRequest>(), told)) return fault;
+    if (auto request_error = call("ModelMetadata", of_model<inference::ModelMetadataRequest>(), told)) return request_error;
     try {
       model().inputs = tensors(told.inputs(), "inputs");
       model().outputs = tensors(told.outputs(), "outputs");
@@ -91,11 +91,12 @@ class GrpcQuestions final : public Questions {
     return found;
   }
 
-  [[noreturn]] void other_server(const Fault& fault) override {
-    if (fault.what.starts_with("answered UNAUTHENTICATED") || fault.what.starts_with("answered PERMISSION_DENIED"))
-      refuse(fault.what + token_hint);
-    if (fault.what.starts_with("answered UNIMPLEMENTED")) refuse(fmt::format("speaks gRPC, but not KServe v2: {}", fault.what));
-    refuse(fault.what);
+  [[noreturn]] void other_server(const RequestError& request_error) override {
+    if (request_error.what.starts_with("answered UNAUTHENTICATED") || request_error.what.starts_with("answered PERMISSION_DENIED"))
+      refuse(request_error.what + token_hint);
+    if (request_error.what.starts_with("answered UNIMPLEMENTED"))
+      refuse(fmt::format("speaks gRPC, but not KServe v2: {}", request_error.what));
+    refuse(request_error.what);
   }
 
   GrpcConnection connection_;

@@ -40,15 +40,15 @@ std::string cause_in(const std::string& message) {
 }
 
 // Translates the library's words for a connection that it did not get, which begin with the addresses that it tried.
-std::optional<Fault> connecting_fault(const std::string& message) {
-  using enum Fault::Kind;
-  if (has(message, "DNS resolution failed")) return Fault{refused, "the host's name is not known"};
+std::optional<RequestError> connecting_fault(const std::string& message) {
+  using enum RequestError::Kind;
+  if (has(message, "DNS resolution failed")) return RequestError{refused, "the host's name is not known"};
   if (!has(message, "failed to connect to all addresses")) return std::nullopt;
-  if (has(message, "Connection refused")) return Fault{refused, "connection refused"};
-  if (has(message, "handshake") || has(message, "certificate")) return Fault{tls, fmt::format("TLS failed: {}", cause_in(message))};
+  if (has(message, "Connection refused")) return RequestError{refused, "connection refused"};
+  if (has(message, "handshake") || has(message, "certificate")) return RequestError{tls, fmt::format("TLS failed: {}", cause_in(message))};
   if (has(message, "http1.x") || has(message, "parsing HTTP/2") || has(message, "last error: OK"))
-    return Fault{protocol, "not an answer by gRPC: the server does not speak HTTP/2; gRPC has a port of its own"};
-  return Fault{refused, fmt::format("no connection: {}", cause_in(message))};
+    return RequestError{protocol, "not an answer by gRPC: the server does not speak HTTP/2; gRPC has a port of its own"};
+  return RequestError{refused, fmt::format("no connection: {}", cause_in(message))};
 }
 
 // ... that it had, and lost.
@@ -60,20 +60,22 @@ bool tells_a_loss(const std::string& message) {
 
 }  // namespace
 
-Fault late_fault(Nanoseconds timeout) { return {Fault::Kind::timed_out, fmt::format("no answer within {}", format_duration(timeout))}; }
+RequestError late_fault(Nanoseconds timeout) {
+  return {RequestError::Kind::timed_out, fmt::format("no answer within {}", format_duration(timeout))};
+}
 
-Fault fault_of_status(int code, const std::string& message, Nanoseconds timeout, size_t answer_limit) {
+RequestError fault_of_status(int code, const std::string& message, Nanoseconds timeout, size_t answer_limit) {
   if (code == grpc::StatusCode::DEADLINE_EXCEEDED && message == "Deadline Exceeded") return late_fault(timeout);
   if (code == grpc::StatusCode::RESOURCE_EXHAUSTED && has(message, "larger than max") && has(message, fmt::format("vs. {})", answer_limit)))
-    return {Fault::Kind::answer, fmt::format("an answer of more than {}", format_bytes(static_cast<double>(answer_limit)))};
+    return {RequestError::Kind::answer, fmt::format("an answer of more than {}", format_bytes(static_cast<double>(answer_limit)))};
   if (code == grpc::StatusCode::UNAVAILABLE) {
-    if (auto fault = connecting_fault(message)) return *fault;
-    if (tells_a_loss(message)) return {Fault::Kind::reset, "the connection was reset or closed before an answer"};
+    if (auto request_error = connecting_fault(message)) return *request_error;
+    if (tells_a_loss(message)) return {RequestError::Kind::reset, "the connection was reset or closed before an answer"};
   }
   if (has(message, "Received http2 header with status"))
-    return {Fault::Kind::protocol, "not an answer by gRPC: " + short_words(message, "")};
+    return {RequestError::Kind::protocol, "not an answer by gRPC: " + short_words(message, "")};
   const std::string words = short_words(message, "");
-  return {Fault::Kind::status, fmt::format("answered {}{}{}", code_name(code), words.empty() ? "" : ": ", words), rejects(code)};
+  return {RequestError::Kind::status, fmt::format("answered {}{}{}", code_name(code), words.empty() ? "" : ": ", words), rejects(code)};
 }
 
 }  // namespace deepgap

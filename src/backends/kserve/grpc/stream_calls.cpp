@@ -48,7 +48,7 @@ class StreamCalls final : public GrpcCalls {
     Stream& stream = streams_[slot];
     CountedConnection& connection = connections_[slot % connections_.size()];
     stream.given_up = stream.broken = false;
-    stream.fault.reset();
+    stream.request_error.reset();
     stream.id = id;
     stream.exchanged.note_request(request);
     stream.awaited = 2;
@@ -81,8 +81,8 @@ class StreamCalls final : public GrpcCalls {
     std::atomic<int> awaited = 0;        // writing and reading that have not ended
     std::atomic<bool> broken = false;    // one of them failed
     std::atomic<bool> given_up = false;
-    std::optional<Fault> fault;  // that ended it
-    bool answered = false;       // an earlier request on it
+    std::optional<RequestError> request_error;  // that ended it
+    bool answered = false;                      // an earlier request on it
   };
 
   static Nanoseconds monotonic_now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -118,8 +118,8 @@ class StreamCalls final : public GrpcCalls {
   void end_late_ones() {
     const Nanoseconds now = monotonic_now();
     for (Stream& stream : streams_) {
-      if (stream.until == 0 || stream.until > now || stream.fault) continue;
-      stream.fault = late_fault(settings_.timeout);
+      if (stream.until == 0 || stream.until > now || stream.request_error) continue;
+      stream.request_error = late_fault(settings_.timeout);
       stream.context->TryCancel();
     }
   }
@@ -132,9 +132,9 @@ class StreamCalls final : public GrpcCalls {
     if (--stream.awaited > 0) return;
     if (stream.broken || !takes_answer(stream)) return ask_why(slot);
     if (!parse_streamed(stream.exchanged.answer, stream.answer)) {
-      stream.fault = no_message_fault();
+      stream.request_error = no_message_fault();
     } else if (!is_answer_to(stream)) {
-      stream.fault = Fault{Fault::Kind::answer, "an answer to another request"};
+      stream.request_error = RequestError{RequestError::Kind::answer, "an answer to another request"};
     } else {
       stream.answered = true;
       return deliver(slot, failure_told(slot));
@@ -147,7 +147,7 @@ class StreamCalls final : public GrpcCalls {
   // not go out on.
   bool takes_answer(Stream& stream) {
     const std::lock_guard lock(mutex_);
-    if (stream.fault || stream.given_up) return false;
+    if (stream.request_error || stream.given_up) return false;
     stream.until = 0;
     return true;
   }
@@ -155,11 +155,11 @@ class StreamCalls final : public GrpcCalls {
     const std::string& id = stream.answer.infer_response().id();
     return id.empty() || id == std::to_string(stream.id);
   }
-  std::optional<Fault> failure_told(size_t slot) {
+  std::optional<RequestError> failure_told(size_t slot) {
     const std::string& words = streams_[slot].answer.error_message();
     if (words.empty()) return std::nullopt;
     const GrpcConnection& connection = *connections_[slot % connections_.size()];
-    return Fault{Fault::Kind::status, fmt::format("answered an error: {}", short_words(connection.redacted(words), ""))};
+    return RequestError{RequestError::Kind::status, fmt::format("answered an error: {}", short_words(connection.redacted(words), ""))};
   }
 
   void ask_why(size_t slot) {
@@ -169,30 +169,30 @@ class StreamCalls final : public GrpcCalls {
 
   void finish(size_t slot) {
     Stream& stream = streams_[slot];
-    const Fault fault = why_it_ended(slot);
+    const RequestError request_error = why_it_ended(slot);
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
       stream.call.reset();
       stream.context.reset();
     }
-    deliver(slot, fault);
+    deliver(slot, request_error);
   }
 
-  Fault why_it_ended(size_t slot) {
+  RequestError why_it_ended(size_t slot) {
     const Stream& stream = streams_[slot];
-    if (stream.fault) return *stream.fault;
-    if (stream.given_up) return {Fault::Kind::cancelled, "given up"};
-    if (auto told = connections_[slot % connections_.size()]->fault(stream.status, settings_.timeout)) return *told;
+    if (stream.request_error) return *stream.request_error;
+    if (stream.given_up) return {RequestError::Kind::cancelled, "given up"};
+    if (auto told = connections_[slot % connections_.size()]->request_error(stream.status, settings_.timeout)) return *told;
     const std::string words = "the server ended the stream before an answer";
-    return {Fault::Kind::reset,
+    return {RequestError::Kind::reset,
             stream.answered ? words + ", after an earlier one: if it takes one request a stream, leave out stream=on" : words};
   }
 
-  void deliver(size_t slot, const std::optional<Fault>& fault) {
+  void deliver(size_t slot, const std::optional<RequestError>& request_error) {
     Stream& stream = streams_[slot];
     CountedConnection& connection = connections_[slot % connections_.size()];
-    const CallEnd end = end_of(stream.exchanged, fault, stream.answer.infer_response(), connection);
+    const CallEnd end = end_of(stream.exchanged, request_error, stream.answer.infer_response(), connection);
     stream.exchanged.answer.Clear();
     stream.until = 0;
     ended_(slot, end);

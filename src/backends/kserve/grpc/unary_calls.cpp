@@ -66,10 +66,10 @@ class UnaryCalls final : public GrpcCalls {
   void end(size_t slot) {
     Call& call = calls_[slot];
     CountedConnection& connection = connections_[slot % connections_.size()];
-    std::optional<Fault> fault = connection->fault(call.status, settings_.timeout);
-    if (fault && call.given_up) fault = Fault{Fault::Kind::cancelled, "given up"};
-    if (!fault && !parse(call.exchanged.answer, call.answer)) fault = no_message_fault();
-    const CallEnd end = end_of(call.exchanged, fault, call.answer, connection);
+    std::optional<RequestError> request_error = connection->request_error(call.status, settings_.timeout);
+    if (request_error && call.given_up) request_error = RequestError{RequestError::Kind::cancelled, "given up"};
+    if (!request_error && !parse(call.exchanged.answer, call.answer)) request_error = no_message_fault();
+    const CallEnd end = end_of(call.exchanged, request_error, call.answer, connection);
     call.in_flight = false;
     ended_(slot, end);
   }

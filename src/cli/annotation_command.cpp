@@ -1,4 +1,4 @@
-#include "cli/remark_command.h"
+#include "cli/annotation_command.h"
 
 #include "analysis/words.h"
 #include "base/byte_text.h"
@@ -40,8 +40,8 @@ void check_note(const std::string& note) {
 
 }  // namespace
 
-void RemarkCommand::declare(CLI::App& app) {
-  const bool is_tag = kind_ == RemarkKind::tag;
+void AnnotationCommand::declare(CLI::App& app) {
+  const bool is_tag = kind_ == AnnotationKind::tag;
   app.add_option("store", store_, "Store that has the records")->type_name("STORE")->required();
   app.add_option("text", text_, is_tag ? "Tag to set [default: list tags]" : "Note to add [default: list notes]")
       ->type_name(is_tag ? "NAME" : "TEXT");
@@ -52,19 +52,19 @@ void RemarkCommand::declare(CLI::App& app) {
   which_.declare(app);
 }
 
-int RemarkCommand::run() {
+int AnnotationCommand::run() {
   const Selection selection = which_.selection();
-  if (!text_.empty()) kind_ == RemarkKind::tag ? check_tag(text_) : check_note(text_);
+  if (!text_.empty()) kind_ == AnnotationKind::tag ? check_tag(text_) : check_note(text_);
   if (remove_ && text_.empty() && selection.empty())
     throw Error(ErrorKind::usage, fmt::format("--remove: name the {}, or select the records that lose all", name_of(kind_)));
   if (json_ && (remove_ || !text_.empty())) throw Error(ErrorKind::usage, "--json goes with the list: leave it out");
   return work_confined(limits_of_stores({store_}, ""), [&] { return text_.empty() && !remove_ ? list(selection) : change(selection); });
 }
 
-int RemarkCommand::list(const Selection& selection) const {
+int AnnotationCommand::list(const Selection& selection) const {
   std::map<std::string, int64_t> counts;
   look_at_selected({store_}, selection, false, [&](const Store&, const Record& record) {
-    for (const std::string& text : texts_of(record.remarks, kind_)) ++counts[text];
+    for (const std::string& text : texts_of(record.annotations, kind_)) ++counts[text];
   });
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [text, records] : counts) {
@@ -79,7 +79,7 @@ int RemarkCommand::list(const Selection& selection) const {
   return exit_ok;
 }
 
-int RemarkCommand::change(const Selection& selection) const {
+int AnnotationCommand::change(const Selection& selection) const {
   std::vector<std::string> ids;
   look_at_selected({store_}, selection, false, [&](const Store&, const Record& record) { ids.push_back(record.record_id); });
   if (ids.empty()) refuse_empty_selection({store_}, selection);
@@ -87,11 +87,11 @@ int RemarkCommand::change(const Selection& selection) const {
   const auto all = static_cast<int64_t>(ids.size());
   const std::string records = count_of(all, "record", "records");
   if (remove_) {
-    const int64_t gone = store.unremark(ids, kind_, text_.empty() ? std::nullopt : std::optional(text_));
+    const int64_t gone = store.remove_annotation(ids, kind_, text_.empty() ? std::nullopt : std::optional(text_));
     fmt::print("{} removed from {}\n", count_of(gone, std::string(name_of(kind_)), std::string(name_of(kind_)) + "s"), records);
     return exit_ok;
   }
-  const int64_t added = store.remark(ids, kind_, text_);
+  const int64_t added = store.annotation(ids, kind_, text_);
   const std::string before = added == all ? "" : fmt::format(", {} of them before", all - added);
   fmt::print("{} {} the {} '{}'{}\n", records, all == 1 ? "has" : "have", name_of(kind_), text_, before);
   return exit_ok;

@@ -1,4 +1,4 @@
-#include "worker/scenario_drive.h"
+#include "worker/scenario_driver.h"
 #include "base/quantity.h"
 
 #include "base/text.h"
@@ -59,13 +59,13 @@ struct Ending {
 
 // The receivers of a window's results: meters around the Target, and a log.
 struct Filling {
-  Filling(const DriveContext& context, double urgent_share, Ending ends)
+  Filling(const DriverContext& context, double urgent_share, Ending ends)
       : ending(std::move(ends)),
-        log(context.pulse),
+        log(context.heartbeat),
         sliced(*ending.rule, log),
         meter(watched(context, urgent_share)),
-        failures([&pulse = context.pulse] { pulse.beat(); }) {}
-  Target& watched(const DriveContext& context, double urgent_share) {
+        failures([&heartbeat = context.heartbeat] { heartbeat.beat(); }) {}
+  Target& watched(const DriverContext& context, double urgent_share) {
     Target* target = &context.target;
     if (urgent_share > 0) target = &urgent.emplace(*target, urgent_share, context.clock);
     if (generates(context.order.point)) target = &tokens.emplace(*target);
@@ -96,11 +96,11 @@ std::string keep_failures(const Failures& failures, int64_t answered, double all
 }
 
 // The scenario does not wait for what is due after the end of a schedule; the window lasts until then all the same.
-void wait_for_the_end(const OfferedLoad& offered, const DriveContext& context) {
+void wait_for_the_end(const OfferedLoad& offered, const DriverContext& context) {
   constexpr Nanoseconds at_a_time = 100'000'000;
   const Nanoseconds end = offered.begin + offered.length;
   while (offered.length > 0 && !context.interrupted && context.clock.now() < end) {
-    context.pulse.beat();
+    context.heartbeat.beat();
     context.clock.wait_until(std::min(end, context.clock.now() + at_a_time));
   }
 }
@@ -123,9 +123,9 @@ Estimate over_window(Estimate throughput, const TimingLog& log, const std::optio
   return throughput;
 }
 
-class ScenarioDrive final : public Drive {
+class ScenarioDriver final : public WorkloadDriver {
  public:
-  ScenarioDrive(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping)
+  ScenarioDriver(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping)
       : scenario_(std::move(scenario)), options_(std::move(options)), stopping_(std::move(stopping)) {}
 
   std::string unit() const override { return scenario_->traits().unit; }
@@ -133,15 +133,15 @@ class ScenarioDrive final : public Drive {
   bool uses_all_slots() const override { return scenario_->uses_all_slots(); }
   bool judges_accuracy() const override { return false; }
 
-  WarmedUp warm_up(const DriveContext& context) override {
+  WarmedUp warm_up(const DriverContext& context) override {
     const StoppingSettings& settings = context.order.stopping;
     auto rule = make_warmup(settings, round_of(context.order));
     ClockWatch clocks = watch_clocks(settings.warmup ? std::vector<int>() : gpus_of(context.order.point.placement));
     if (!clocks.empty())
       rule = until_settled(
           std::move(rule), [&](Nanoseconds now) { return clocks.settled(now); }, "the GPU's clocks", settings.warmup_budget);
-    TimingCounter counter(context.pulse);
-    Failures failures([&pulse = context.pulse] { pulse.beat(); });
+    TimingCounter counter(context.heartbeat);
+    Failures failures([&heartbeat = context.heartbeat] { heartbeat.beat(); });
     Traffic traffic = traffic_of(context, context.target, *rule, counter, failures);
     if (!settings.warmup) traffic.duration = settings.warmup_budget;
     scenario_->drive(traffic, context.clock, context.interrupted);
@@ -150,7 +150,7 @@ class ScenarioDrive final : public Drive {
     return {counter.count(), rule->state() != Stopping::State::more ? rule->reason() : ""};
   }
 
-  void fill(const DriveContext& context) override {
+  void fill(const DriverContext& context) override {
     if (context.order.interleaved) return fill_in_slices(context);
     filling_.emplace(context, options_.dispatch.urgent, ending_of(context.order));
     forget_what_came_before(context);
@@ -168,18 +168,18 @@ class ScenarioDrive final : public Drive {
     return filling_->sliced.slices().empty() && filling_->offered.length == 0 && filling_->ending.rule->verdict().warming;
   }
   bool can_be_cut() const override;
-  Measured measured(const DriveContext& context) override;
+  Measured measured(const DriverContext& context) override;
 
  private:
-  static Traffic traffic_of(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures);
-  void forget_what_came_before(const DriveContext& context);
-  void begin_slices(const DriveContext& context);
-  void fill_in_slices(const DriveContext& context);
-  nlohmann::json take_slice(const DriveContext& context, const nlohmann::json& turn);
+  static Traffic traffic_of(const DriverContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures);
+  void forget_what_came_before(const DriverContext& context);
+  void begin_slices(const DriverContext& context);
+  void fill_in_slices(const DriverContext& context);
+  nlohmann::json take_slice(const DriverContext& context, const nlohmann::json& turn);
   bool has_window_of_its_own(const WorkOrder& order) const { return !tenant_place(order.point) && order.ranks == 1; }
   bool window_may_grow(const WorkOrder& order) const;
   bool asks_of_latency() const { return stopping_.name == "interval" && stopping_.target != "throughput"; }
-  bool was_cut(const DriveContext& context) const {
+  bool was_cut(const DriverContext& context) const {
     const bool ended_from_outside = context.interrupted.load() || context.order.interleaved;
     return ended_from_outside && filling_->ending.rule->state() == Stopping::State::more;
   }
@@ -195,7 +195,7 @@ class ScenarioDrive final : public Drive {
   double cpus_waiting_ = 0;           // CPUs used between slices
 };
 
-Traffic ScenarioDrive::traffic_of(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures) {
+Traffic ScenarioDriver::traffic_of(const DriverContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures) {
   Traffic traffic;
   traffic.target = &target;
   traffic.samples.assign(context.samples.begin(), context.samples.end());
@@ -207,7 +207,7 @@ Traffic ScenarioDrive::traffic_of(const DriveContext& context, Target& target, S
 }
 
 // Forgets the warm-up, and the queries that lead to the window.
-void ScenarioDrive::forget_what_came_before(const DriveContext& context) {
+void ScenarioDriver::forget_what_came_before(const DriverContext& context) {
   if (context.dispatcher != nullptr) context.dispatcher->take_log();
   if (context.end_to_end != nullptr) context.end_to_end->take_log();
   filling_->meter.restart();
@@ -215,7 +215,7 @@ void ScenarioDrive::forget_what_came_before(const DriveContext& context) {
   if (filling_->tokens) filling_->tokens->restart();
 }
 
-void ScenarioDrive::begin_slices(const DriveContext& context) {
+void ScenarioDriver::begin_slices(const DriverContext& context) {
   filling_.emplace(context, options_.dispatch.urgent, ending_of(context.order));
   forget_what_came_before(context);
 }
@@ -224,7 +224,7 @@ void ScenarioDrive::begin_slices(const DriveContext& context) {
 //   ready  {"answers": sketch, "memory_bytes": peak}    peak: of this process so far
 //   turn   {"pair": number, "slice_ns": length}         pair -1: to get going, and not kept
 //   done   {"items_per_s": x, "seconds": length, "ended": whether the window is complete, "cpus_waiting": CPUs used between slices}
-void ScenarioDrive::fill_in_slices(const DriveContext& context) {
+void ScenarioDriver::fill_in_slices(const DriverContext& context) {
   begin_slices(context);
   Waiting waiting(context.clock);
   const nlohmann::json ready{{"answers", sketch_to_json(context.answers)}, {"memory_bytes", host_memory_peak_bytes().value_or(0)}};
@@ -242,7 +242,7 @@ void ScenarioDrive::fill_in_slices(const DriveContext& context) {
   });
 }
 
-nlohmann::json ScenarioDrive::take_slice(const DriveContext& context, const nlohmann::json& turn) {
+nlohmann::json ScenarioDriver::take_slice(const DriverContext& context, const nlohmann::json& turn) {
   Filling& filling = *filling_;
   const Traffic traffic = traffic_of(context, filling.meter, *filling.ending.rule, filling.log, filling.failures);
   const auto length = turn.at("slice_ns").get<Nanoseconds>();
@@ -259,12 +259,12 @@ nlohmann::json ScenarioDrive::take_slice(const DriveContext& context, const nloh
 }
 
 // Tenants and ranks share one window, and a number of queries that was asked for is that number.
-bool ScenarioDrive::window_may_grow(const WorkOrder& order) const {
+bool ScenarioDriver::window_may_grow(const WorkOrder& order) const {
   const std::string& rule = stopping_.name;
   return options_.bound && has_window_of_its_own(order) && rule != "counts" && rule != "schedule";
 }
 
-Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
+Ending ScenarioDriver::ending_of(const WorkOrder& order) const {
   StoppingSettings settings = stopping_;
   const double rate = offered_rate(order.point);
   if (window_may_grow(order)) settings = grown_settings(settings, *options_.bound, rate, bound_rule());
@@ -288,7 +288,7 @@ Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
 
 // A closed loop that goes on until an interval is reached can be cut: its queries so far are what a shorter budget would have left. An open
 // loop's end is a part of its schedule.
-bool ScenarioDrive::can_be_cut() const {
+bool ScenarioDriver::can_be_cut() const {
   constexpr int64_t fewest_queries = 10;
   constexpr Nanoseconds shortest = 500'000'000;
   const TimingLog& log = filling_->log;
@@ -319,7 +319,7 @@ void keep_slices(const SlicedWindow& sliced, double cpus_waiting, Measured& meas
 
 }  // namespace
 
-Measured ScenarioDrive::measured(const DriveContext& context) {
+Measured ScenarioDriver::measured(const DriverContext& context) {
   Filling& filling = *filling_;
   Measured measured;
   if (filling.log.count() > 0) measured.window = window_of(filling.log, filling.offered);
@@ -359,8 +359,8 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
 
 }  // namespace
 
-std::unique_ptr<Drive> make_scenario_drive(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping) {
-  return std::make_unique<ScenarioDrive>(std::move(scenario), std::move(options), std::move(stopping));
+std::unique_ptr<WorkloadDriver> make_scenario_driver(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping) {
+  return std::make_unique<ScenarioDriver>(std::move(scenario), std::move(options), std::move(stopping));
 }
 
 }  // namespace deepgap

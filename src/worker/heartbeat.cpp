@@ -1,4 +1,4 @@
-#include "worker/pulse.h"
+#include "worker/heartbeat.h"
 
 #include <deepgap/error.h>
 
@@ -23,15 +23,15 @@ bool Liveness::gets_on(const Look& look) {
   const bool finished = look.progress != last_.progress;
   last_ = look;
   if (finished) last_change_ = look.now;
-  return finished || (worked && look.now - last_change_ < patience_);
+  return finished || (worked && look.now - last_change_ < timeout_);
 }
 
-Pulse::Pulse(std::function<void(const Frame&)> send, Settings settings)
-    : send_(std::move(send)), settings_(settings), liveness_(settings.patience, look_at(0)) {
+Heartbeat::Heartbeat(std::function<void(const Frame&)> send, Settings settings)
+    : send_(std::move(send)), settings_(settings), liveness_(settings.timeout, look_at(0)) {
   thread_ = std::thread([this] { run(); });
 }
 
-Pulse::~Pulse() {
+Heartbeat::~Heartbeat() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -40,7 +40,7 @@ Pulse::~Pulse() {
   thread_.join();
 }
 
-void Pulse::enter(const std::string& phase) {
+void Heartbeat::enter(const std::string& phase) {
   {
     const std::lock_guard lock(mutex_);
     phase_ = phase;
@@ -51,7 +51,7 @@ void Pulse::enter(const std::string& phase) {
   if (phase != "idle") tell(phase, 0);
 }
 
-void Pulse::tell(const std::string& phase, uint64_t done) {
+void Heartbeat::tell(const std::string& phase, uint64_t done) {
   try {
     send_({{{"kind", "heartbeat"}, {"phase", phase}, {"done", done}}, {}});
   } catch (const Error&) {
@@ -59,7 +59,7 @@ void Pulse::tell(const std::string& phase, uint64_t done) {
   }
 }
 
-void Pulse::run() {
+void Heartbeat::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     wake_.wait_for(lock, settings_.period);

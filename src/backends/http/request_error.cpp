@@ -1,4 +1,4 @@
-#include "backends/http/fault.h"
+#include "backends/http/request_error.h"
 
 #include "backends/http/redaction.h"
 #include "base/words.h"

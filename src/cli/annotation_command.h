@@ -4,26 +4,26 @@
 
 #include "cli/command.h"
 #include "cli/selection_flags.h"
-#include "store/remarks.h"
+#include "store/annotations.h"
 
 #include <string>
 #include <vector>
 
 namespace deepgap {
 
-class RemarkCommand : public Command {
+class AnnotationCommand : public Command {
  public:
   void declare(CLI::App& app) override;
   int run() override;
 
  protected:
-  explicit RemarkCommand(RemarkKind kind) : kind_(kind) {}
+  explicit AnnotationCommand(AnnotationKind kind) : kind_(kind) {}
 
  private:
   int list(const Selection& selection) const;
   int change(const Selection& selection) const;
 
-  RemarkKind kind_;
+  AnnotationKind kind_;
   SelectionFlags which_;
   std::string store_, text_;
   bool remove_ = false, json_ = false;

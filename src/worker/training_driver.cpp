@@ -1,4 +1,4 @@
-#include "worker/train_drive.h"
+#include "worker/training_driver.h"
 
 #include "scenario/forwarding_target.h"
 
@@ -44,9 +44,9 @@ class LossMeter final : public ForwardingTarget {
   std::optional<int64_t> broken_at_;
 };
 
-class TrainDrive final : public Drive {
+class TrainingDriver final : public WorkloadDriver {
  public:
-  explicit TrainDrive(std::unique_ptr<Drive> steps) : steps_(std::move(steps)) {}
+  explicit TrainingDriver(std::unique_ptr<WorkloadDriver> steps) : steps_(std::move(steps)) {}
 
   std::string unit() const override { return "step"; }
   int64_t in_flight() const override { return steps_->in_flight(); }
@@ -54,18 +54,18 @@ class TrainDrive final : public Drive {
   bool judges_accuracy() const override { return true; }  // a step answers no class
   bool was_warming() const override { return steps_->was_warming(); }
 
-  WarmedUp warm_up(const DriveContext& context) override {
+  WarmedUp warm_up(const DriverContext& context) override {
     LossMeter losses(context.target);
     WarmedUp warmed_up = steps_->warm_up(through(losses, context));
     warm_steps_ = losses.steps();
     if (losses.broken_at()) broken_in_warm_up_ = losses.broken_at();
     return warmed_up;
   }
-  void fill(const DriveContext& context) override {
+  void fill(const DriverContext& context) override {
     losses_.emplace(context.target);
     steps_->fill(through(*losses_, context));
   }
-  Measured measured(const DriveContext& context) override {
+  Measured measured(const DriverContext& context) override {
     Measured measured = steps_->measured(context);
     if (losses_->steps() > 0) measured.estimates["final_loss"] = {losses_->last(), {}, {}, 1};
     const auto broken = broken_in_warm_up_ ? broken_in_warm_up_ : losses_->broken_at();
@@ -78,12 +78,12 @@ class TrainDrive final : public Drive {
   }
 
  private:
-  static DriveContext through(Target& target, const DriveContext& context) {
-    return {context.order,   context.clock, context.pulse,      context.interrupted, context.dataset,
+  static DriverContext through(Target& target, const DriverContext& context) {
+    return {context.order,   context.clock, context.heartbeat,  context.interrupted, context.dataset,
             context.samples, target,        context.dispatcher, context.end_to_end,  context.turns};
   }
 
-  std::unique_ptr<Drive> steps_;
+  std::unique_ptr<WorkloadDriver> steps_;
   std::optional<LossMeter> losses_;
   int64_t warm_steps_ = 0;
   std::optional<int64_t> broken_in_warm_up_;
@@ -91,6 +91,8 @@ class TrainDrive final : public Drive {
 
 }  // namespace
 
-std::unique_ptr<Drive> make_train_drive(std::unique_ptr<Drive> steps) { return std::make_unique<TrainDrive>(std::move(steps)); }
+std::unique_ptr<WorkloadDriver> make_training_driver(std::unique_ptr<WorkloadDriver> steps) {
+  return std::make_unique<TrainingDriver>(std::move(steps));
+}
 
 }  // namespace deepgap

@@ -1,15 +1,15 @@
-// Drive: what fills the windows of an order with units of work: a Scenario's queries, an MLPerf run. measure() knows no more of it than
-// this, so that another kind of work (steps of training, a duel's turns) is one more Drive and no case in measure().
+// WorkloadDriver: what fills the windows of an order with units of work: a Scenario's queries, an MLPerf run. measure() knows no more of it
+// than this, so that another kind of work (steps of training, a duel's turns) is one more WorkloadDriver and no case in measure().
 //
-// Made from the Point before anything is loaded; used by the worker's main thread. A Drive that fails throws Error.
+// Made from the Point before anything is loaded; used by the worker's main thread. A WorkloadDriver that fails throws Error.
 #pragma once
 
 #include "record/own_time.h"
 #include "scenario/dispatcher.h"
 #include "scenario/end_to_end_target.h"
+#include "worker/heartbeat.h"
 #include "worker/order.h"
 #include "worker/output_sketch.h"
-#include "worker/pulse.h"
 #include "worker/turns.h"
 
 #include <deepgap/clock.h>
@@ -28,11 +28,11 @@
 
 namespace deepgap {
 
-// Everything loaded, checked and joined, for a Drive to fill. All of it outlives the call.
-struct DriveContext {
+// Everything loaded, checked and joined, for a WorkloadDriver to fill. All of it outlives the call.
+struct DriverContext {
   const WorkOrder& order;
   Clock& clock;
-  Pulse& pulse;
+  Heartbeat& heartbeat;
   const std::atomic<bool>& interrupted;
   Dataset& dataset;
   std::span<const uint32_t> samples;  // loaded into `target`
@@ -63,9 +63,9 @@ struct Measured {
   std::string wrong;  // why what was done is wrong, so that its times say nothing; empty: it is not known to be
 };
 
-class Drive {
+class WorkloadDriver {
  public:
-  virtual ~Drive() = default;
+  virtual ~WorkloadDriver() = default;
   // Names the unit of one Timing: "batch", "query", "step".
   virtual std::string unit() const = 0;
   // Names the measured window. Metrics of the machine's state need a window `steady`, which is one piece.
@@ -76,15 +76,15 @@ class Drive {
   virtual bool uses_all_slots() const = 0;
   // Returns whether its own work shows how accurate the answers are, so that none are requested for that before.
   virtual bool judges_accuracy() const = 0;
-  virtual WarmedUp warm_up(const DriveContext& context) = 0;
+  virtual WarmedUp warm_up(const DriverContext& context) = 0;
   // The measured window: the work and nothing else. Ends by its Stopping or `interrupted`, with nothing in flight.
-  virtual void fill(const DriveContext& context) = 0;
+  virtual void fill(const DriverContext& context) = 0;
   // Returns whether the beginning of the last fill() was still warming up, the rest being steady: it may be filled anew.
   virtual bool was_warming() const { return false; }
   // Returns whether the last fill() has enough in it to be a result although it was interrupted.
   virtual bool can_be_cut() const { return false; }
   // Returns the result of the last fill(), which was not interrupted or can be cut; once. It may take long: nothing is measured any more.
-  virtual Measured measured(const DriveContext& context) = 0;
+  virtual Measured measured(const DriverContext& context) = 0;
 };
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-#include "worker/turn_drive.h"
+#include "worker/turn_driver.h"
 
 #include "record/load_axis.h"
 #include "scenario/turn.h"
@@ -32,8 +32,8 @@ struct KeptTimings final : TimingSink {
 
 // All turns of one contender.
 struct Turned {
-  explicit Turned(const DriveContext& context)
-      : log(context.pulse),
+  explicit Turned(const DriverContext& context)
+      : log(context.heartbeat),
         meter(generates(context.order.point) ? static_cast<Target&>(tokens.emplace(context.target)) : context.target),
         waiting(context.clock),
         virtual_time(is_in_virtual_time(context.order.point)) {}
@@ -49,9 +49,9 @@ struct Turned {
   bool is_slow = false;  // a query is longer than a turn: caches are warm again before it ends
 };
 
-class TurnDrive final : public Drive {
+class TurnDriver final : public WorkloadDriver {
  public:
-  TurnDrive(std::unique_ptr<Drive> warm_up, std::unique_ptr<Scenario> scenario)
+  TurnDriver(std::unique_ptr<WorkloadDriver> warm_up, std::unique_ptr<Scenario> scenario)
       : warm_up_(std::move(warm_up)), scenario_(std::move(scenario)) {}
 
   std::string unit() const override { return warm_up_->unit(); }
@@ -59,19 +59,19 @@ class TurnDrive final : public Drive {
   int64_t in_flight() const override { return warm_up_->in_flight(); }
   bool uses_all_slots() const override { return warm_up_->uses_all_slots(); }
   bool judges_accuracy() const override { return false; }
-  WarmedUp warm_up(const DriveContext& context) override { return warm_up_->warm_up(context); }
-  void fill(const DriveContext& context) override;
-  Measured measured(const DriveContext& context) override;
+  WarmedUp warm_up(const DriverContext& context) override { return warm_up_->warm_up(context); }
+  void fill(const DriverContext& context) override;
+  Measured measured(const DriverContext& context) override;
 
  private:
-  nlohmann::json take(const DriveContext& context, int64_t pair, Nanoseconds slice);
+  nlohmann::json take(const DriverContext& context, int64_t pair, Nanoseconds slice);
 
-  std::unique_ptr<Drive> warm_up_;
+  std::unique_ptr<WorkloadDriver> warm_up_;
   std::unique_ptr<Scenario> scenario_;
   std::optional<Turned> turned_;
 };
 
-void TurnDrive::fill(const DriveContext& context) {
+void TurnDriver::fill(const DriverContext& context) {
   turned_.emplace(context);
   if (context.end_to_end != nullptr) context.end_to_end->take_log();  // that of the warm-up
   context.turns->take_turns({{"answers", sketch_to_json(context.answers)}}, [&](const nlohmann::json& turn) {
@@ -82,9 +82,9 @@ void TurnDrive::fill(const DriveContext& context) {
   });
 }
 
-nlohmann::json TurnDrive::take(const DriveContext& context, int64_t pair, Nanoseconds slice) {
+nlohmann::json TurnDriver::take(const DriverContext& context, int64_t pair, Nanoseconds slice) {
   Turned& turned = *turned_;
-  TimingCounter ignored(context.pulse);
+  TimingCounter ignored(context.heartbeat);
   KeptTimings kept(turned.log);
   if (turned.tokens) turned.tokens->restart();
   Turn turn(slice, !turned.is_slow, pair < 0 ? static_cast<TimingSink&>(ignored) : kept);
@@ -119,7 +119,7 @@ Estimate throughput_of(const RatioSeries& cycles) {
   return estimate;
 }
 
-Measured TurnDrive::measured(const DriveContext& context) {
+Measured TurnDriver::measured(const DriverContext& context) {
   Turned& turned = *turned_;
   Measured measured;
   if (turned.log.count() > 0) measured.window = {window(), turned.log.begin(), turned.log.end()};
@@ -141,8 +141,8 @@ Measured TurnDrive::measured(const DriveContext& context) {
 
 }  // namespace
 
-std::unique_ptr<Drive> make_turn_drive(std::unique_ptr<Drive> warm_up, std::unique_ptr<Scenario> scenario) {
-  return std::make_unique<TurnDrive>(std::move(warm_up), std::move(scenario));
+std::unique_ptr<WorkloadDriver> make_turn_driver(std::unique_ptr<WorkloadDriver> warm_up, std::unique_ptr<Scenario> scenario) {
+  return std::make_unique<TurnDriver>(std::move(warm_up), std::move(scenario));
 }
 
 }  // namespace deepgap

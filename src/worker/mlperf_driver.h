@@ -1,8 +1,8 @@
-// An MLPerf run as a Drive: LoadGen's traffic instead of a Scenario's, its verdict and its logs, and `mlperf.*` facts.
+// An MLPerf run as a WorkloadDriver: LoadGen's traffic instead of a Scenario's, its verdict and its logs, and `mlperf.*` facts.
 #pragma once
 
 #include "worker/dispatch_options.h"
-#include "worker/drive.h"
+#include "worker/workload_driver.h"
 
 #include <memory>
 #include <string>
@@ -14,6 +14,6 @@ namespace deepgap {
 std::string mlperf_answer(std::span<const TensorView> outputs, size_t row);
 
 // `warm_up` is what the Sessions are warmed up with.
-std::unique_ptr<Drive> make_mlperf_drive(std::unique_ptr<Drive> warm_up, const DispatchOptions& dispatch);
+std::unique_ptr<WorkloadDriver> make_mlperf_driver(std::unique_ptr<WorkloadDriver> warm_up, const DispatchOptions& dispatch);
 
 }  // namespace deepgap

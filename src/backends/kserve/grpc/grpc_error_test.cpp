@@ -1,4 +1,4 @@
-// Faults of single queries over gRPC: the others go on.
+// RequestErrors of single queries over gRPC: the others go on.
 #include "backends/kserve/grpc/by_grpc.h"
 #include "backends/kserve/grpc/calls.h"
 
@@ -18,21 +18,22 @@
 namespace deepgap {
 namespace {
 
-struct GrpcFaultCase {
+struct GrpcErrorCase {
   std::string name;
   ScriptedAnswer unary, stream;
   std::string says;
   std::string says_of_stream = "";  // empty: the same
 };
-void PrintTo(const GrpcFaultCase& fault, std::ostream* out) { *out << fault.name; }
-class GrpcFault : public testing::TestWithParam<std::tuple<GrpcFaultCase, bool>> {};
+void PrintTo(const GrpcErrorCase& request_error, std::ostream* out) { *out << request_error.name; }
+class GrpcError : public testing::TestWithParam<std::tuple<GrpcErrorCase, bool>> {};
 
-TEST_P(GrpcFault, IsToldAndTheNextQueryIsAnswered) {
-  const auto& [fault, by_stream] = GetParam();
+TEST_P(GrpcError, IsToldAndTheNextQueryIsAnswered) {
+  const auto& [request_error, by_stream] = GetParam();
   if (by_stream) {
-    expect_told_and_the_next_answered<ByGrpcStream>(fault.stream, fault.says_of_stream.empty() ? fault.says : fault.says_of_stream);
+    expect_told_and_the_next_answered<ByGrpcStream>(
+        request_error.stream, request_error.says_of_stream.empty() ? request_error.says : request_error.says_of_stream);
   } else {
-    expect_told_and_the_next_answered<ByGrpc>(fault.unary, fault.says);
+    expect_told_and_the_next_answered<ByGrpc>(request_error.unary, request_error.says);
   }
 }
 
@@ -57,12 +58,12 @@ ModelInferResponse twice(ModelInferResponse response) {
   *response.add_outputs() = ModelInferResponse(response).outputs(0);
   return response;
 }
-GrpcFaultCase answered(const std::string& name, const ModelInferResponse& response, const std::string& says) {
+GrpcErrorCase answered(const std::string& name, const ModelInferResponse& response, const std::string& says) {
   inference::ModelStreamInferResponse streamed_response;
   *streamed_response.mutable_infer_response() = response;
   return {name, ScriptedGrpcModel::of(response), ScriptedGrpcModel::of(streamed_response), says};
 }
-GrpcFaultCase ended(const std::string& name, grpc::StatusCode code, const std::string& words, const std::string& says) {
+GrpcErrorCase ended(const std::string& name, grpc::StatusCode code, const std::string& words, const std::string& says) {
   const ScriptedAnswer answer{.status = {code, words}};
   return {name, answer, answer, says};
 }
@@ -74,27 +75,27 @@ ModelInferResponse of_another() {
 
 using Code = grpc::StatusCode;
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, GrpcFault,
+    Kinds, GrpcError,
     testing::Combine(
         testing::Values(
-            GrpcFaultCase{"TimeOut", {.end = ScriptedAnswer::End::hang}, {.end = ScriptedAnswer::End::hang}, "no answer within 300 ms"},
+            GrpcErrorCase{"TimeOut", {.end = ScriptedAnswer::End::hang}, {.end = ScriptedAnswer::End::hang}, "no answer within 300 ms"},
             ended("GreyFailure", Code::INTERNAL, "the stub is gone", "answered INTERNAL: the stub is gone"),
             ended("Unavailable", Code::UNAVAILABLE, "overloaded", "answered UNAVAILABLE: overloaded"),
             ended("ServersDeadline", Code::DEADLINE_EXCEEDED, "queue timeout", "answered DEADLINE_EXCEEDED: queue timeout"),
             ended("Exhausted", Code::RESOURCE_EXHAUSTED, "quota", "answered RESOURCE_EXHAUSTED: quota"),
             ended("Unimplemented", Code::UNIMPLEMENTED, "", "answered UNIMPLEMENTED"),
             ended("Cancelled", Code::CANCELLED, "shed", "answered CANCELLED: shed"),
-            GrpcFaultCase{"EndsWithoutAnswer",
+            GrpcErrorCase{"EndsWithoutAnswer",
                           {.status = {Code::ABORTED, "gone"}},
                           {.end = ScriptedAnswer::End::end_stream},
                           "answered ABORTED: gone",
                           "the server ended the stream before an answer"},
-            GrpcFaultCase{"ErrorOfOneRequest",
+            GrpcErrorCase{"ErrorOfOneRequest",
                           {.status = {Code::INVALID_ARGUMENT, "wrong"}},
                           ScriptedGrpcModel::stream_error("wrong"),
                           "answered INVALID_ARGUMENT: wrong",
                           "answered an error: wrong"},
-            GrpcFaultCase{"NoMessage", {.message = "\x0f\xff fine"}, {.message = "\x0f\xff fine"}, "no message of KServe v2"},
+            GrpcErrorCase{"NoMessage", {.message = "\x0f\xff fine"}, {.message = "\x0f\xff fine"}, "no message of KServe v2"},
             answered("NoOutputs", {}, "output 'y' is missing"),
             answered("OutputTwice", twice(with_numbers(output("y", "FP32", {1, 3}), 3)), "output 'y' twice"),
             answered("EmptyTensor", output("y", "FP32", {0, 3}), "output 'y' is empty"),
@@ -174,19 +175,19 @@ TEST(GrpcStreams, AreNotUsedAgainOnceTheyWereGivenUp) {
   std::condition_variable over;
   size_t ended = 0;
   bool gives_up = false;
-  std::vector<std::string> faults;
+  std::vector<std::string> request_errors;
   GrpcCalls* calls = nullptr;
   const auto note = [&](size_t, const CallEnd& end) {
     const std::lock_guard lock(mutex);
     if (std::exchange(gives_up, false)) calls->give_up();
-    if (end.fault && end.fault->kind != Fault::Kind::cancelled) faults.push_back(end.fault->what);
+    if (end.request_error && end.request_error->kind != RequestError::Kind::cancelled) request_errors.push_back(end.request_error->what);
     ++ended;
     over.notify_all();
   };
   const auto clock = make_real_clock(0);
   const auto made = make_stream_calls({"grpc://" + server.host(), "", ""}, {slots, 1, 1'000'000, 60'000'000'000, clock.get()}, note);
   calls = made.get();
-  for (int round = 0; round < 200 && faults.empty(); ++round) {
+  for (int round = 0; round < 200 && request_errors.empty(); ++round) {
     {
       const std::lock_guard lock(mutex);
       gives_up = round % 2 == 0;
@@ -196,7 +197,7 @@ TEST(GrpcStreams, AreNotUsedAgainOnceTheyWereGivenUp) {
     std::unique_lock lock(mutex);
     over.wait(lock, [&] { return ended == slots; });
   }
-  EXPECT_THAT(faults, testing::IsEmpty());
+  EXPECT_THAT(request_errors, testing::IsEmpty());
 }
 
 }  // namespace

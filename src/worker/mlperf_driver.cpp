@@ -1,4 +1,4 @@
-#include "worker/mlperf_drive.h"
+#include "worker/mlperf_driver.h"
 
 #include "base/file.h"
 #include "base/sha256.h"
@@ -46,18 +46,19 @@ std::pair<std::string_view, std::vector<int64_t>> parts_of(std::string_view answ
 // Keeps the performance phase's timings, counts right answers of accuracy, and passes on to the logs where there are some.
 class MlperfWatcher final : public LoadgenObserver {
  public:
-  MlperfWatcher(const Dataset& dataset, Pulse& pulse, LoadgenLogs* logs) : dataset_(dataset), pulse_(pulse), timings_(pulse), logs_(logs) {}
+  MlperfWatcher(const Dataset& dataset, Heartbeat& heartbeat, LoadgenLogs* logs)
+      : dataset_(dataset), heartbeat_(heartbeat), timings_(heartbeat), logs_(logs) {}
 
   void on_phase(LoadgenMode mode) override {
     mode_ = mode;
     if (logs_ != nullptr) logs_->on_phase(mode);
   }
   void on_set(const LoadgenSet& set) override {
-    pulse_.beat();
+    heartbeat_.beat();
     if (logs_ != nullptr) logs_->on_set(set);
   }
   void on_sample(const LoadgenFinishedSample& sample) override {
-    pulse_.beat();
+    heartbeat_.beat();
     const auto [answer, ranked] = parts_of(sample.answer);
     if (const auto label = dataset_.label(sample.index); mode_ == LoadgenMode::accuracy && label) accuracy_.add(ranked, *label);
     LoadgenFinishedSample logged = sample;
@@ -76,7 +77,7 @@ class MlperfWatcher final : public LoadgenObserver {
 
  private:
   const Dataset& dataset_;
-  Pulse& pulse_;
+  Heartbeat& heartbeat_;
   TimingLog timings_;
   LoadgenLogs* logs_;
   LoadgenMode mode_ = LoadgenMode::performance;
@@ -142,7 +143,7 @@ void finish_logs(std::optional<LoadgenLogs>& logs, const LoadgenVerdict* verdict
 
 // One run under way.
 struct LoadgenFilling {
-  LoadgenFilling(const DriveContext& context, LoadgenRunSettings settings) : run(std::move(settings)), meter(context.target) {
+  LoadgenFilling(const DriverContext& context, LoadgenRunSettings settings) : run(std::move(settings)), meter(context.target) {
     if (!context.order.mlperf_log.empty()) {
       const Point& point = context.order.point;
       const LoadgenLogNames names{run.round.version, "deepgap " DEEPGAP_VERSION,
@@ -150,7 +151,7 @@ struct LoadgenFilling {
                                   context.dataset.describe()};
       logs.emplace(context.order.mlperf_log, names, run.settings, context.clock, unix_ns_now(), context.order.mlperf_trace);
     }
-    watcher.emplace(context.dataset, context.pulse, logs ? &*logs : nullptr);
+    watcher.emplace(context.dataset, context.heartbeat, logs ? &*logs : nullptr);
   }
   LoadgenRunSettings run;
   MarkMeter meter;
@@ -159,24 +160,24 @@ struct LoadgenFilling {
   std::vector<LoadgenPhaseResult> results;
 };
 
-class MlperfDrive final : public Drive {
+class MlperfDriver final : public WorkloadDriver {
  public:
-  MlperfDrive(std::unique_ptr<Drive> warm_up, DispatchOptions dispatch) : warm_up_(std::move(warm_up)), dispatch_(dispatch) {}
+  MlperfDriver(std::unique_ptr<WorkloadDriver> warm_up, DispatchOptions dispatch) : warm_up_(std::move(warm_up)), dispatch_(dispatch) {}
 
   std::string unit() const override { return "query"; }
   int64_t in_flight() const override { return warm_up_->in_flight(); }
   bool uses_all_slots() const override { return true; }
   bool judges_accuracy() const override { return true; }
-  WarmedUp warm_up(const DriveContext& context) override { return warm_up_->warm_up(context); }
+  WarmedUp warm_up(const DriverContext& context) override { return warm_up_->warm_up(context); }
 
-  void fill(const DriveContext& context) override {
+  void fill(const DriverContext& context) override {
     LoadgenFilling& filling = filling_.emplace(context, loadgen_run_of(context.order.point, static_cast<int64_t>(context.dataset.size())));
     if (context.dispatcher != nullptr) context.dispatcher->take_log();  // that of the warm-up
     filling.results =
         drive_loadgen({filling.run.settings, &filling.meter, &context.clock, &*filling.watcher, ranked_answer}, context.interrupted);
   }
 
-  Measured measured(const DriveContext& context) override {
+  Measured measured(const DriverContext& context) override {
     LoadgenFilling& filling = *filling_;
     Measured measured;
     note_run(filling.run, measured);
@@ -198,7 +199,7 @@ class MlperfDrive final : public Drive {
   }
 
  private:
-  std::unique_ptr<Drive> warm_up_;
+  std::unique_ptr<WorkloadDriver> warm_up_;
   DispatchOptions dispatch_;
   std::optional<LoadgenFilling> filling_;
 };
@@ -217,8 +218,8 @@ std::string mlperf_answer(std::span<const TensorView> outputs, size_t row) {
   return {reinterpret_cast<const char*>(&best), sizeof(best)};
 }
 
-std::unique_ptr<Drive> make_mlperf_drive(std::unique_ptr<Drive> warm_up, const DispatchOptions& dispatch) {
-  return std::make_unique<MlperfDrive>(std::move(warm_up), dispatch);
+std::unique_ptr<WorkloadDriver> make_mlperf_driver(std::unique_ptr<WorkloadDriver> warm_up, const DispatchOptions& dispatch) {
+  return std::make_unique<MlperfDriver>(std::move(warm_up), dispatch);
 }
 
 }  // namespace deepgap

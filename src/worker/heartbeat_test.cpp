@@ -1,4 +1,4 @@
-#include "worker/pulse.h"
+#include "worker/heartbeat.h"
 
 #include "worker/timing_log.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class PulseTest : public ::testing::Test {
+class HeartbeatTest : public ::testing::Test {
  protected:
   std::function<void(const Frame&)> collect() {
     return [this](const Frame& frame) {
@@ -34,22 +34,22 @@ class PulseTest : public ::testing::Test {
   std::vector<nlohmann::json> frames;
 };
 
-TEST_F(PulseTest, is_silent_while_idle_and_tells_a_phase_at_once) {
-  Pulse pulse(collect(), {1ms, 10min});
+TEST_F(HeartbeatTest, is_silent_while_idle_and_tells_a_phase_at_once) {
+  Heartbeat heartbeat(collect(), {1ms, 10min});
   std::this_thread::sleep_for(40ms);  // some heartbeats may be sent, or none: nothing is sent either way
   EXPECT_EQ(count(), 0U);
-  pulse.enter("load");
+  heartbeat.enter("load");
   EXPECT_GE(count(), 1U);
   EXPECT_EQ(last()["phase"], "load");
   EXPECT_EQ(last()["kind"], "heartbeat");
 }
 
-TEST_F(PulseTest, beats_while_queries_are_finished) {
-  Pulse pulse(collect(), {1ms, 10min});
-  pulse.enter("steady");
+TEST_F(HeartbeatTest, beats_while_queries_are_finished) {
+  Heartbeat heartbeat(collect(), {1ms, 10min});
+  heartbeat.enter("steady");
   const auto in_vain = std::chrono::steady_clock::now() + 60s;
   while (count() < 4 && std::chrono::steady_clock::now() < in_vain) {
-    pulse.beat();
+    heartbeat.beat();
     std::this_thread::sleep_for(1ms);
   }
   EXPECT_GE(count(), 4U);
@@ -74,9 +74,9 @@ TEST(LivenessTest, using_the_processor_counts_as_getting_on_until_patience_ends)
   EXPECT_TRUE(liveness.gets_on({700ms, 455ms, 1})) << "from which patience begins again";
 }
 
-TEST_F(PulseTest, timing_log_keeps_the_first_and_counts_the_rest) {
-  Pulse pulse(collect(), {1h, 1h});
-  TimingLog log(pulse, 20'000);
+TEST_F(HeartbeatTest, timing_log_keeps_the_first_and_counts_the_rest) {
+  Heartbeat heartbeat(collect(), {1h, 1h});
+  TimingLog log(heartbeat, 20'000);
   for (uint64_t i = 0; i < 20'005; ++i) log.add({i, 0, static_cast<Nanoseconds>(i), static_cast<Nanoseconds>(i + 1), 1, Status::ok});
   EXPECT_EQ(log.count(), 20'005);
   EXPECT_EQ(log.dropped(), 5);
@@ -88,9 +88,9 @@ TEST_F(PulseTest, timing_log_keeps_the_first_and_counts_the_rest) {
 }
 
 // Half of the latencies are dropped, and these are the longer ones: percentiles are still those of all.
-TEST_F(PulseTest, timing_log_tells_percentiles_of_all_within_a_thousandth) {
-  Pulse pulse(collect(), {1h, 1h});
-  TimingLog log(pulse, 5'000);
+TEST_F(HeartbeatTest, timing_log_tells_percentiles_of_all_within_a_thousandth) {
+  Heartbeat heartbeat(collect(), {1h, 1h});
+  TimingLog log(heartbeat, 5'000);
   for (uint64_t i = 1; i <= 10'000; ++i) log.add({i, 0, 500, static_cast<Nanoseconds>(i) * 1'000, 1, Status::ok});
   const auto estimates = log.estimates_of_all();
   EXPECT_NEAR(estimates.at("latency_p50_ms").value, 5, 0.005);
@@ -100,7 +100,7 @@ TEST_F(PulseTest, timing_log_tells_percentiles_of_all_within_a_thousandth) {
   EXPECT_EQ(estimates.at("latency_p50_ms").n, 10'000);
   EXPECT_EQ(estimates.at("queue_wait_p99_ms").value, 500e-6);
   EXPECT_NEAR(log.summarize(parse_latency_bound("p99=1ms")).at_bound, 9.9e6, 9.9e3);
-  TimingLog small(pulse);
+  TimingLog small(heartbeat);
   small.add({0, 0, 0, 7'000, 1, Status::ok});
   EXPECT_TRUE(small.estimates_of_all().empty()) << "the timings themselves tell";
   EXPECT_EQ(small.summarize(parse_latency_bound("p99=1ms")).at_bound, 7'000);

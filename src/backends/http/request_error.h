@@ -1,5 +1,5 @@
-// Fault: how a request to a server failed. The words are the same for every request that failed so, since Records count them by their
-// words.
+// RequestError: how a request to a server failed. The words are the same for every request that failed so, since Records count them by
+// their words.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace deepgap {
 
-struct Fault {
+struct RequestError {
   // status: the server's own answer that it failed; protocol: what came is not of the protocol that was asked in.
   enum class Kind { refused, reset, timed_out, tls, protocol, status, answer, cancelled } kind = Kind::answer;
   std::string what;       // "connection refused", "answered 503: overloaded"

@@ -205,7 +205,7 @@ class Run {
         --left_in_set;
         left_.took(job, each_s, record.outcome != Outcome::ok);
         begin = now;
-        if (is_in_virtual_time(job.point)) virtual_s_ += seconds_of(record);
+        if (is_in_virtual_time(job.point)) virtual_ahead_s_ += seconds_of(record) - each_s;
         if (!job.peak_phase.empty()) record.facts["peak.role"] = job.peak_phase;
         planner.done(record);
         set_size(job.point) > 1 ? save_with_set(job, std::move(record)) : save(job, std::move(record));
@@ -247,9 +247,9 @@ class Run {
     return planner;
   }
 
-  // Returns what a budget counts, in seconds: time that passed here, and on the clocks of runs in virtual time, which take none.
+  // Returns what a budget counts, in seconds: the time of each run's own clock, so that a busy machine changes nothing in virtual time.
   double spent_since(std::chrono::steady_clock::time_point begin) const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() + virtual_s_;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() + virtual_ahead_s_;
   }
 
   // Windows of another length would belong to another search.
@@ -413,8 +413,8 @@ class Run {
   InspectedPlan plan_;
   HeldDevices devices_;
   bool threads_differ_ = false;
-  bool looking_ = false;  // for the first time
-  double virtual_s_ = 0;  // length of the runs in virtual time
+  bool looking_ = false;        // for the first time
+  double virtual_ahead_s_ = 0;  // by how much the runs in virtual time were longer on their clocks than here
   std::optional<OpenStore> store_;
   std::set<JobId> finished_;
   std::vector<Record> before_;  // those of finished_, where it is they that say how many more there are to be

@@ -6,7 +6,7 @@ namespace deepgap::gpu {
 FusionRules gpu_fusion_rules(Integers integers, Element stored) {
   FusionRules rules;
   rules.join_projections = is_half(stored);  // as lower_attention
-  rules.sums_without_strides = true;         // see chain.h
+  rules.pointwise_takes_sum = true;          // see chain.h
   rules.integers = integers;
   return rules;
 }

@@ -11,6 +11,16 @@ namespace {
 
 const Value& value_of(const Graph& graph, ValueId id) { return graph.values[static_cast<size_t>(id)]; }
 
+bool is_pointwise(const Graph& graph, const Node& node) {
+  if (!is_onnx_op(node, "Conv")) return false;
+  std::vector<int64_t> steps = attribute_ints(node, "strides", {}), kernel = attribute_ints(node, "kernel_shape", {});
+  const auto& weights = value_of(graph, node.inputs[1]).dims;
+  if (kernel.empty() && !weights) return false;
+  for (size_t i = 2; kernel.empty() && i < weights->size(); ++i) steps.push_back((*weights)[i].size);
+  steps.insert(steps.end(), kernel.begin(), kernel.end());
+  return std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
+}
+
 }  // namespace
 
 bool is_channel_constant(const Graph& graph, const Node& main, ValueId operand, ValueId value) {
@@ -46,11 +56,8 @@ bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, V
 std::vector<size_t> order_of_taking(const Graph& graph, const FusionRules& rules) {
   std::vector<size_t> order(graph.nodes.size());
   std::iota(order.rbegin(), order.rend(), size_t{0});
-  const auto is_early = [&](size_t i) {
-    const auto strides = attribute_ints(graph.nodes[i], "strides", {});
-    return std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 1; });
-  };
-  if (rules.sums_without_strides) std::stable_partition(order.begin(), order.end(), is_early);
+  const auto is_early = [&](size_t i) { return is_pointwise(graph, graph.nodes[i]); };
+  if (rules.pointwise_takes_sum) std::stable_partition(order.begin(), order.end(), is_early);
   return order;
 }
 

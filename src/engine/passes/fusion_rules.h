@@ -20,8 +20,8 @@ struct FusionRules {
   std::set<std::string_view> dense{"Conv", "ConvTranspose", "Gemm", "MatMul"};
   std::set<std::string_view> elementwise{"Add", "Div", "Mul", "Sub"};
   size_t longest_chain = 6;  // an operator and what follows
-  // Whether, of two convolutions that are added, the one without strides takes the sum. An executor may join it with what reads the sum.
-  bool sums_without_strides = false;
+  // Whether, of two convolutions that are added, a 1x1 without strides takes the sum. An executor may join it with what reads the sum.
+  bool pointwise_takes_sum = false;
   // Whether a number per channel may follow an elementwise operator where a channel of a sample has one element.
   bool single_elements = true;
   // Operators that read integers and, but for the dense ones, write them.

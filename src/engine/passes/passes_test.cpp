@@ -245,25 +245,29 @@ TEST(FuseOperators, ResidualBlockBecomesThreeNodes) {
 }
 
 // As in the first block of ResNet's later stages: the way around the block steps over pixels, and comes later in the graph.
-TEST(FuseOperators, TheConvolutionWithoutStridesTakesTheSumWhereThatIsAsked) {
-  GraphBuilder b;
-  const ValueId x = b.input({2, 4, 6, 6});
-  const auto step = [&](ValueId of, int64_t stride) {
-    return b.node("Conv", {of, b.weights({4, 4, 1, 1})}, {{"strides", std::vector<int64_t>{stride, stride}}});
-  };
-  const ValueId main = step(step(x, 2), 1);
-  const Graph before = b.finish({b.node("Relu", {b.node("Add", {main, step(x, 2)})})});
-  for (const bool asked : {false, true}) {
-    FusionRules rules;
-    rules.sums_without_strides = asked;
-    Graph after = before;
-    fuse_operators(after, rules);
-    validate(after);
-    ASSERT_EQ(after.nodes.size(), 3U);
-    const Operation last = operation_of(after, after.nodes.back());
-    EXPECT_EQ(last.posts.size(), 2U);
-    EXPECT_EQ(attribute_ints(last.main, "strides", {}), (std::vector<int64_t>{asked ? 1 : 2, asked ? 1 : 2}));
-    expect_same(before, after, {2, 4, 6, 6}, 5, 290);
+TEST(FuseOperators, APointwiseConvolutionTakesTheSumWhereThatIsAsked) {
+  for (const int64_t kernel : {1, 3}) {
+    GraphBuilder b;
+    const ValueId x = b.input({2, 4, 6, 6});
+    const auto step = [&](ValueId of, int64_t size, int64_t stride) {
+      const std::vector<int64_t> pads(4, size / 2);
+      return b.node("Conv", {of, b.weights({4, 4, size, size})}, {{"strides", std::vector<int64_t>{stride, stride}}, {"pads", pads}});
+    };
+    const ValueId main = step(step(x, 1, 2), kernel, 1);
+    const Graph before = b.finish({b.node("Relu", {b.node("Add", {main, step(x, 1, 2)})})});
+    for (const bool asked : {false, true}) {
+      FusionRules rules;
+      rules.pointwise_takes_sum = asked;
+      Graph after = before;
+      fuse_operators(after, rules);
+      validate(after);
+      ASSERT_EQ(after.nodes.size(), 3U);
+      const Operation last = operation_of(after, after.nodes.back());
+      EXPECT_EQ(last.posts.size(), 2U);
+      const int64_t stride = asked && kernel == 1 ? 1 : 2;
+      EXPECT_EQ(attribute_ints(last.main, "strides", {}), (std::vector<int64_t>{stride, stride}));
+      expect_same(before, after, {2, 4, 6, 6}, 5, 290);
+    }
   }
 }
 

@@ -37,13 +37,14 @@ std::vector<Tensor> evaluate_fused(const Graph& graph, const std::vector<Tensor>
 }
 
 // The passes change no bit: each fused body is what was there.
-Graph expect_same_bits(const Graph& before, const std::vector<Shape>& shapes) {
+Graph expect_same_bits(const Graph& before, const std::vector<Shape>& shapes,
+                       const FusionRules& rules = {.integers = Integers::computed_with}) {
   std::mt19937 random(1);
   std::vector<Tensor> inputs;
   for (const auto& shape : shapes) inputs.push_back(testing::random_tensor(shape, random));
   Graph after = before;
-  optimize_unbound(after, {.integers = Integers::computed_with});
-  optimize_bound(after, {.integers = Integers::computed_with});
+  optimize_unbound(after, rules);
+  optimize_bound(after, rules);
   const auto expected = evaluate(before, inputs), got = evaluate_fused(after, inputs);
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(expected[i].bytes(), got[i].bytes());
@@ -86,6 +87,25 @@ TEST(FuseQuantized, RoundsInsideWhereOthersQuantizeBeforeTheSum) {
   EXPECT_EQ(operation.posts[0].kind, Post::Kind::round);
   EXPECT_EQ(operation.posts[0].quantization->zero_point(), 100);
   EXPECT_EQ(operation.result->scale(), 0.05F);
+}
+
+TEST(FuseQuantized, APointwiseConvolutionTakesTheSumWhereThatIsAsked) {
+  QuantizedBuilder b;
+  const Grid g{0.03F, 120};
+  const ValueId x = b.through(b.input({1, 8, 4, 4}), g);
+  const auto conv = [&](ValueId of, int64_t stride) {
+    return b.through(b.node("Conv", {of, b.quantized_weights({8, 8, 1, 1}, 0, 8)}, window(1, stride)), g);
+  };
+  const ValueId main = conv(conv(x, 2), 1), around = conv(x, 2);
+  const Graph before = b.finish({b.quantize(b.node("Relu", {b.node("Add", {main, around})}), {0.05F, 0})});
+  for (const bool asked : {false, true}) {
+    FusionRules rules{.integers = Integers::computed_with};
+    rules.pointwise_takes_sum = asked;
+    const Graph after = expect_same_bits(before, {{1, 8, 4, 4}}, rules);
+    const Operation last = operation_of(after, after.nodes.back());
+    EXPECT_EQ(last.posts.size(), 3U);
+    EXPECT_EQ(attribute_ints(last.main, "strides", {}), (std::vector<int64_t>{asked ? 1 : 2, asked ? 1 : 2}));
+  }
 }
 
 TEST(FuseQuantized, LeavesAResultOfNumbersAsNumbers) {

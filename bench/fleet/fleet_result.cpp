@@ -53,7 +53,7 @@ size_t hand_in(const Fleet& fleet, int task, int node) {
   for (const Job& job : read_task(fleet, task)) {
     const double throughput = 1000 * std::exp(noise(random));
     records.push_back(made_up(fleet, job, attempt, number++, throughput));
-    if (job.point_id == fleet.lot_of(task).common) attempt.common.push_back(throughput);
+    if (job.point_id == fleet.task_group_of(task).common) attempt.common.push_back(throughput);
   }
   attempt.records = static_cast<int64_t>(records.size());
   make_directories(fleet.parts_of(task));

@@ -18,18 +18,18 @@ using nlohmann::json;
 std::string dump(const json& value) { return value.dump(2, ' ', true, json::error_handler_t::replace) + "\n"; }
 std::string time_text(double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); }
 
-// Costs of a lot. The price is found by the words of its node constraint: "h100" is a price of "NVIDIA H100". CPU lots have none.
-struct LotCost {
+// Costs of a task group. The price is found by the words of its node constraint: "h100" is a price of "NVIDIA H100". CPU groups have none.
+struct TaskGroupCost {
   double hours = 0, amount = 0;
   bool known = false;
 };
-LotCost cost_of(const Fleet& fleet, const Lot& lot, const Prices& prices) {
-  LotCost cost{lot.seconds / 3600, 0, false};
-  const std::string& kind = fleet.kinds.at(static_cast<size_t>(lot.kind));
+TaskGroupCost cost_of(const Fleet& fleet, const TaskGroup& task_group, const Prices& prices) {
+  TaskGroupCost cost{task_group.seconds / 3600, 0, false};
+  const std::string& kind = fleet.kinds.at(static_cast<size_t>(task_group.kind));
   const std::string name = fleet.device_kind.empty() ? kind : fleet.device_kind;
   for (const Price& price : prices.prices) {
     if (name.empty() || price.bought || !(names_match(price.name, name) || names_match(name, price.name))) continue;
-    const double devices = price.of_machine ? 1 : std::max(lot.gpus, 1);
+    const double devices = price.of_machine ? 1 : std::max(task_group.gpus, 1);
     cost.amount = cost.hours * price.per_hour / price.devices * devices;
     cost.known = true;
     break;
@@ -37,8 +37,8 @@ LotCost cost_of(const Fleet& fleet, const Lot& lot, const Prices& prices) {
   return cost;
 }
 
-std::string kind_text(const Fleet& fleet, const Lot& lot) {
-  const std::string& kind = fleet.kinds.at(static_cast<size_t>(lot.kind));
+std::string kind_text(const Fleet& fleet, const TaskGroup& task_group) {
+  const std::string& kind = fleet.kinds.at(static_cast<size_t>(task_group.kind));
   return kind.empty() ? "any node" : kind;
 }
 
@@ -59,18 +59,15 @@ std::string plan_text(const PlannedFleet& planned, const Prices& prices, size_t 
                                   {"records", true, {}}, {"longest", true, {}}, {"node-hours", true, {}}};
   double amount = 0;
   bool all_known = true;
-  for (const Lot& lot : fleet.lots) {
+  for (const TaskGroup& task_group : fleet.task_groups) {
     int64_t records = 0;
-    for (int i = 0; i < lot.tasks; ++i) records += fleet.tasks[static_cast<size_t>(lot.first_task) + static_cast<size_t>(i)].records;
-    const LotCost cost = cost_of(fleet, lot, prices);
+    for (int i = 0; i < task_group.tasks; ++i)
+      records += fleet.tasks[static_cast<size_t>(task_group.first_task) + static_cast<size_t>(i)].records;
+    const TaskGroupCost cost = cost_of(fleet, task_group, prices);
     amount += cost.amount;
     all_known &= cost.known;
-    const std::string cells[] = {kind_text(fleet, lot),
-                                 lot.model,
-                                 lot.device,
-                                 std::to_string(lot.tasks),
-                                 std::to_string(records),
-                                 time_text(lot.longest_s),
+    const std::string cells[] = {kind_text(fleet, task_group),     task_group.model,        task_group.device,
+                                 std::to_string(task_group.tasks), std::to_string(records), time_text(task_group.longest_s),
                                  fmt::format("{:.2f}", cost.hours)};
     for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
   }
@@ -88,22 +85,22 @@ std::string plan_text(const PlannedFleet& planned, const Prices& prices, size_t 
 
 std::string plan_json(const PlannedFleet& planned, const Prices& prices) {
   const Fleet& fleet = planned.fleet;
-  json lots = json::array();
+  json task_groups = json::array();
   double amount = 0;
-  for (const Lot& lot : fleet.lots) {
-    const LotCost cost = cost_of(fleet, lot, prices);
+  for (const TaskGroup& task_group : fleet.task_groups) {
+    const TaskGroupCost cost = cost_of(fleet, task_group, prices);
     amount += cost.amount;
-    lots.push_back({{"kind", fleet.kinds[static_cast<size_t>(lot.kind)]},
-                    {"model", lot.model},
-                    {"device", lot.device},
-                    {"tasks", lot.tasks},
-                    {"longest_s", lot.longest_s},
-                    {"node_hours", cost.hours},
-                    {"cost", cost.known ? json(cost.amount) : json()}});
+    task_groups.push_back({{"kind", fleet.kinds[static_cast<size_t>(task_group.kind)]},
+                           {"model", task_group.model},
+                           {"device", task_group.device},
+                           {"tasks", task_group.tasks},
+                           {"longest_s", task_group.longest_s},
+                           {"node_hours", cost.hours},
+                           {"cost", cost.known ? json(cost.amount) : json()}});
   }
   json value{
       {"study", fleet.study},        {"points", planned.points},    {"records", fleet.records()},           {"common", planned.common},
-      {"tasks", fleet.tasks.size()}, {"cpus_per_task", fleet.cpus}, {"node_hours", fleet.seconds() / 3600}, {"lots", lots}};
+      {"tasks", fleet.tasks.size()}, {"cpus_per_task", fleet.cpus}, {"node_hours", fleet.seconds() / 3600}, {"lots", task_groups}};
   if (!prices.prices.empty()) value.update({{"cost", amount}, {"currency", prices.currency}});
   return dump(value);
 }

@@ -149,7 +149,7 @@ TEST(ModelSource, Files) {
   const auto model = open_model({.name = path, .shapes = {{"x", {-1, 3, 16, 12}}}});
   EXPECT_EQ(model->file(), path);
   EXPECT_EQ(model->graph().values[model->graph().outputs[0]].dims, (Dims{{1, "N"}, {4, ""}, {16, ""}, {12, ""}}));
-  EXPECT_THAT(error_of({.name = path, .weights = "imagenet"}, ErrorKind::usage), HasSubstr("brings its own"));
+  EXPECT_THAT(error_of({.name = path, .weights = "imagenet"}, ErrorKind::usage), HasSubstr("has its own"));
 }
 
 TEST(ModelSource, OpenSizesMustBeGiven) {

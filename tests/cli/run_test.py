@@ -184,7 +184,7 @@ class RunTest(RunCase):
 
     def test_a_mistake_in_a_flag_is_told_with_the_flag(self):
         cases = [(["--backend", "nul"], "invalid value 'nul' for --backend: expected kserve, "), (["--batch", "x"], "invalid value 'x' for --batch: expected a whole number"),
-                 (["--axis", "affinity=70000"], "--axis affinity: "), (["--max-batch", "0"], "invalid value '0' for --max-batch: expected")]
+                 (["--axis", "affinity=70000"], "invalid value '70000' for --axis affinity: expected"), (["--max-batch", "0"], "invalid value '0' for --max-batch: expected")]
         for flags, start in cases:
             with self.subTest(flags=flags):
                 done = self.run_deepgap(*flags, counts=False)

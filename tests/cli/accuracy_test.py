@@ -161,7 +161,7 @@ class AccuracyTest(StoreCase):
         self.assertEqual(self.measured("--labels", file, "--axis", "accuracy=2")["accuracy_top1"], 0.5)
         os.remove(self.store)
         self.assertIsNone(self.measured("--labels", file, "--axis", "accuracy=off")["accuracy_top1"])
-        self.refused("invalid value 'few' for accuracy: expected all, off, or a number of samples", "--labels", file, "--axis", "accuracy=few")
+        self.refused("invalid value 'few' for --axis accuracy: expected all, off or a number of samples", "--labels", file, "--axis", "accuracy=few")
 
     def test_a_background_class_shifts_the_labels(self):
         self.samples([1, 2, 3])

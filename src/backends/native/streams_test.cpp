@@ -261,7 +261,7 @@ TEST(NativeStreams, WrongNumbersAreTheUsersMistake) {
       ADD_FAILURE() << wrong;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::usage);
-      EXPECT_THAT(error.what(), ::testing::HasSubstr("streams=" + wrong));
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("invalid value '" + wrong + "' for streams: expected "));
     }
   }
 }

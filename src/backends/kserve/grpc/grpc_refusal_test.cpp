@@ -38,7 +38,7 @@ TEST(GrpcRefusal, AnotherServiceOfGrpc) {
   none.instead = [](const ScriptedCall&) { return ScriptedAnswer{.status = {Code::UNIMPLEMENTED, "unknown service"}}; };
   EXPECT_THAT(refusal<ByGrpc>(none).what(), HasSubstr("speaks gRPC, but not KServe v2"));
   EXPECT_THAT(said_of("ServerMetadata", {.status = {Code::UNAUTHENTICATED, "who are you"}}), HasSubstr("token_file"));
-  EXPECT_THAT(said_of("ServerMetadata", {}), HasSubstr("tell no name"));
+  EXPECT_THAT(said_of("ServerMetadata", {}), HasSubstr("its metadata has no name"));
   EXPECT_THAT(said_of("ServerMetadata", {.message = "\x0f\xff"}), HasSubstr("is not a KServe v2 message"));
 }
 

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = "docs/results/"
@@ -72,13 +73,15 @@ def standalone(page, section, model, caption):
     width, height = (float(number) for number in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', chart).groups())
     body = re.sub(r"<title>.*?</title>", "", re.search(r"<svg[^>]*>(.*)</svg>", chart, re.DOTALL).group(1), flags=re.DOTALL)
     rows = re.findall(r"<li>(?:<svg[^>]*>(.*?)</svg>)?(.*?)</li>", legend, re.DOTALL)
-    top = 26 + 17 * len(rows)
-    lines = [f'<text x="2" y="16" style="font-size:14px;font-weight:600;fill:var(--ink)">{html.escape(title)}</text>']
-    for row, (swatch, label) in enumerate(rows):
-        label = html.escape(html.unescape(re.sub(r"<[^>]+>", "", label)).strip())
-        lines.append(f'<g transform="translate(2 {24 + 17 * row})">{swatch}<text x="33" y="10" style="font-size:11.5px;fill:var(--soft)">{label}</text></g>')
     longest = max([len(html.unescape(re.sub(r"<[^>]+>", "", label))) for _, label in rows], default=0)
     whole = max(width, 40 + 6.1 * longest)
+    titles = textwrap.wrap(title, int(whole / 8))
+    below_titles = 7 + 17 * len(titles)
+    top = below_titles + 2 + 17 * len(rows)
+    lines = [f'<text x="2" y="{16 + 17 * at}" style="font-size:14px;font-weight:600;fill:var(--ink)">{html.escape(line)}</text>' for at, line in enumerate(titles)]
+    for row, (swatch, label) in enumerate(rows):
+        label = html.escape(html.unescape(re.sub(r"<[^>]+>", "", label)).strip())
+        lines.append(f'<g transform="translate(2 {below_titles + 17 * row})">{swatch}<text x="33" y="10" style="font-size:11.5px;fill:var(--soft)">{label}</text></g>')
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-12 -8 {whole + 24:.0f} {height + top + 16:.0f}" font-family="system-ui,sans-serif">'
             f"<style>{style_of(page)}</style>"
             f'<rect x="-12" y="-8" width="100%" height="100%" style="fill:var(--page)"/>{"".join(lines)}<g transform="translate(0 {top})">{body}</g></svg>\n')

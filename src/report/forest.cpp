@@ -15,7 +15,7 @@ namespace deepgap {
 namespace {
 
 constexpr double left = 200, right = wide_right, top = 8, line_height = 14, row_space = 12;
-constexpr size_t widest_label = 28;  // characters in a line
+constexpr size_t widest_label = 28, widest_title = 60;  // characters in a line
 
 bool can_be_drawn(const ForestRow& row) { return std::isfinite(row.ratio) && row.ratio > 0; }
 bool has_interval(const ForestRow& row) { return row.low && row.high && *row.low > 0 && std::isfinite(*row.high); }
@@ -60,14 +60,14 @@ size_t characters(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-// Breaks a label into lines between its words, since what differs may be anywhere in it; a word longer than a line is broken too.
-std::vector<std::string> label_lines(const std::string& label) {
+// Breaks a text into lines between its words, since what differs may be anywhere in it; a word longer than a line is broken too.
+std::vector<std::string> lines_of(const std::string& text, size_t widest) {
   std::vector<std::string> lines(1);
-  for (std::string word : split(label, ' ')) {
-    if (!lines.back().empty() && characters(lines.back()) + 1 + characters(word) > widest_label) lines.emplace_back();
+  for (std::string word : split(text, ' ')) {
+    if (!lines.back().empty() && characters(lines.back()) + 1 + characters(word) > widest) lines.emplace_back();
     if (!lines.back().empty()) lines.back() += ' ';
-    while (characters(word) > widest_label) {
-      size_t end = widest_label;
+    while (characters(word) > widest) {
+      size_t end = widest;
       while ((static_cast<unsigned char>(word[end]) & 0xC0) == 0x80) ++end;  // not within a character
       lines.back() = word.substr(0, end);
       lines.emplace_back();
@@ -88,7 +88,7 @@ Labels labels_of(const Forest& forest) {
   std::vector<std::string> whole;
   for (const ForestRow& row : forest.rows) whole.push_back(row.label);
   Labels labels;
-  for (const std::string& label : labels_apart(whole)) labels.lines.push_back(label_lines(label));
+  for (const std::string& label : labels_apart(whole)) labels.lines.push_back(lines_of(label, widest_label));
   if (whole.size() > 1) labels.shared = shared_label(whole);
   return labels;
 }
@@ -112,10 +112,12 @@ std::string forest_svg(const Forest& forest) {
   if (std::none_of(forest.rows.begin(), forest.rows.end(), can_be_drawn)) return {};
   const ForestAxis axis(forest);
   const Labels labels = labels_of(forest);
+  const std::vector<std::string> title = lines_of(forest.title, widest_title);
+  const double title_height = line_height * static_cast<double>(title.size());
   double bottom = top;
   for (const auto& label : labels.lines) bottom += height_of(label);
   std::string svg = fmt::format("<svg class=\"chart forest\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", wide_width,
-                                bottom + (labels.shared.empty() ? 42 : 58), html_escaped(forest.describe));
+                                bottom + title_height + (labels.shared.empty() ? 28 : 44), html_escaped(forest.describe));
   if (forest.margin > 0) {
     const double from = axis.at(1 / (1 + forest.margin));
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"var(--grid)\"/>", from, top,
@@ -127,11 +129,12 @@ std::string forest_svg(const Forest& forest) {
                        format_significant(tick));
   svg += fmt::format("</g><path class=\"axis\" d=\"M{:.0f} {:.1f}H{:.0f}M{:.1f} {:.0f}V{:.1f}\"/>", left, bottom, right, axis.at(1), top,
                      bottom);
-  svg += fmt::format("<text class=\"axis-title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", (left + right) / 2,
-                     bottom + 36, html_escaped(forest.title));
+  for (size_t i = 0; i < title.size(); ++i)
+    svg += fmt::format("<text class=\"axis-title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", (left + right) / 2,
+                       bottom + 36 + line_height * static_cast<double>(i), html_escaped(title[i]));
   if (!labels.shared.empty())
     svg += fmt::format("<text class=\"axis-title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">all rows: {}</text>", wide_width / 2,
-                       bottom + 52, html_escaped(labels.shared));
+                       bottom + title_height + 38, html_escaped(labels.shared));
   svg += "<g class=\"line s0\">";
   double y = top;
   for (size_t i = 0; i < forest.rows.size(); ++i) {

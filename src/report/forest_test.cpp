@@ -29,5 +29,13 @@ TEST(Forest, a_label_of_one_row_is_whole_and_wraps) {
   EXPECT_THAT(svg, Not(HasSubstr("all rows")));
 }
 
+TEST(Forest, a_long_title_has_several_lines) {
+  const std::string title = "times the throughput of native \u00b7 1 thread \u00b7 decode_threads=1 \u00b7 end_to_end=overlapped";
+  const std::string svg = forest_svg({"", title, 0, {row("native")}});
+  EXPECT_EQ(occurrences(svg, title), 0u);
+  EXPECT_THAT(svg, HasSubstr(">times the throughput of native"));
+  EXPECT_THAT(svg, HasSubstr("end_to_end=overlapped</text>"));
+}
+
 }  // namespace
 }  // namespace deepgap

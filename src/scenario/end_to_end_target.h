@@ -35,7 +35,7 @@ class EndToEndTarget : public Target {
   virtual StageLog take_log() = 0;  // for queries answered since the last call; scenario's thread
 };
 
-// `session` computes on the first pipeline slots * batch of `buffers` at least, all of which this call loads into it; both outlive the
+// `session` computes on the first pipeline_slots * batch of `buffers` at least, all of which this call loads into it; both outlive the
 // result. Queries name samples that the preparer knows.
 std::unique_ptr<EndToEndTarget> make_end_to_end_target(Target& session, InputBuffers& buffers, std::unique_ptr<SamplePreparer> preparer,
                                                        const EndToEndSettings& settings, Clock& clock);

@@ -1,4 +1,4 @@
-// The kinds of Annotations, as the table `annotations` and the commands spell them. Pure functions; any thread.
+// The kinds of Annotations, as the table `remarks` and the commands spell them. Pure functions; any thread.
 #pragma once
 
 #include <deepgap/record.h>

@@ -59,7 +59,7 @@ class HttpRequest {
   void get(const std::string& path, Nanoseconds timeout);
   void post(const std::string& path, std::string_view body, std::optional<size_t> json_bytes, Nanoseconds timeout);
   // Gives from then on the pieces of an answer of status 200 and this type of content to `piece`, as they come, and not to body(). If it
-  // returns false, the request ends at once; request error() then says what `piece` has to say.
+  // returns false, the request ends at once; request_error() then says what `piece` has to say.
   using Piece = std::function<bool(std::string_view)>;
   void stream(const std::string& content_type, Piece piece);
   // Makes perform() give up, within about a second, once `ended` says so.

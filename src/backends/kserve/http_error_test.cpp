@@ -1,4 +1,4 @@
-// RequestErrors of single queries over HTTP: the others go on.
+// Errors of single queries over HTTP: the others go on.
 #include "backends/kserve/answer.h"
 #include "backends/kserve/by_http.h"
 

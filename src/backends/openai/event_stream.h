@@ -13,7 +13,7 @@ class EventStream {
   using Event = std::function<bool(std::string_view data)>;
 
   void clear();
-  // False: `event` ended it, or something is wrong, which request error() says.
+  // False: `event` ended it, or something is wrong, which request_error() says.
   bool feed(std::string_view piece, const Event& event);
   // An event that no empty line ended, as some servers leave their last.
   bool finish(const Event& event);

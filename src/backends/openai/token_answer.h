@@ -21,7 +21,7 @@ class TokenAnswer {
  public:
   // Call it before the next request, which asks for `limit` tokens at most; 0: for any number.
   void begin(int64_t limit);
-  // A piece of the stream that came now. False: the stream is to be ended: it is complete, or request error() says why not.
+  // A piece of the stream that came now. False: the stream is to be ended: it is complete, or request_error() says why not.
   bool take(std::string_view piece, Nanoseconds now);
   // The connection brought all it had. Empty: the answer is complete; else what is missing.
   std::string finish(Nanoseconds now);

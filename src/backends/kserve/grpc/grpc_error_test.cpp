@@ -1,4 +1,4 @@
-// RequestErrors of single queries over gRPC: the others go on.
+// Errors of single queries over gRPC: the others go on.
 #include "backends/kserve/grpc/by_grpc.h"
 #include "backends/kserve/grpc/calls.h"
 

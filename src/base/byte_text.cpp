@@ -1,5 +1,7 @@
 #include "base/byte_text.h"
 
+#include <algorithm>
+
 namespace deepgap {
 namespace {
 
@@ -12,6 +14,8 @@ bool stands_for_a_byte(std::string_view text, size_t i) {
 }
 
 }  // namespace
+
+size_t count_characters(std::string_view text) { return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character)); }
 
 size_t utf8_length(std::string_view text, size_t i) {
   const auto at = [&](size_t k) -> unsigned char { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0; };

@@ -111,7 +111,7 @@ class Cutter {
   Cutter(Fleet& fleet, double task_s, const CutSettings& settings, const Seconds& seconds)
       : fleet_(fleet), task_s_(task_s), settings_(settings), seconds_(seconds) {}
 
-  void add_lot(int kind, const TaskGroupKey& key, Cells cells) {
+  void add_group(int kind, const TaskGroupKey& key, Cells cells) {
     TaskGroup task_group{kind, cells.front().jobs.front().point.model, key.device, key.gpus};
     task_group.first_task = static_cast<int>(fleet_.tasks.size());
     bool open = false;
@@ -197,7 +197,7 @@ std::vector<std::vector<Job>> cut_plan(Fleet& fleet, std::vector<Job> plan, cons
   Cutter cutter(fleet, task_length(task_groups, settings, fleet.kinds.size()), settings, seconds);
   for (size_t kind = 0; kind < fleet.kinds.size(); ++kind) {
     const bool last = kind + 1 == fleet.kinds.size();  // a large Plan is copied as seldom as can be
-    for (auto& [key, cells] : task_groups) cutter.add_lot(static_cast<int>(kind), key, last ? std::move(cells) : cells);
+    for (auto& [key, cells] : task_groups) cutter.add_group(static_cast<int>(kind), key, last ? std::move(cells) : cells);
   }
   return std::move(cutter.jobs);
 }

@@ -72,7 +72,7 @@ class PeakPlanner final : public Planner {
   std::map<double, LoadTally> tried_;  // loads of the search under way, of whatever phase
   int runs_ = 0;                       // runs of the search under way
   PeakCosts costs_;                    // learned from all searches
-  std::optional<TimedRun> last_run_;   // the time of which is not noted yet
+  std::optional<TimedRun> last_run_;   // its time is not known yet
   double used_before_ = 0;             // share of the time allowed when it began
   double search_ends_ = 1;             // share of the time allowed that the search under way may reach
 };

@@ -1,5 +1,6 @@
 #include "report/chart.h"
 
+#include "base/byte_text.h"
 #include "report/html.h"
 #include "report/palette.h"
 
@@ -29,11 +30,6 @@ constexpr std::array<std::string_view, palette_size> markers{
     "M-4.4 -1.4h3v-3h2.8v3h3v2.8h-3v3h-2.8v-3h-3z",
     "M-4.4 0l2.2 -3.9h4.4l2.2 3.9l-2.2 3.9h-4.4z",
     "M0 -4.8l1.4 3.2l3.4 .4l-2.5 2.3l.7 3.4l-3 -1.7l-3 1.7l.7 -3.4l-2.5 -2.3l3.4 -.4z"};
-
-size_t characters(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 
 int style_index(int style) { return style % static_cast<int>(palette_size); }
 
@@ -117,7 +113,7 @@ class Drawing {
   double right_margin() const {
     size_t longest = 0;
     if (labelled_) {
-      for (const ChartLine& line : lines_) longest = std::max(longest, line.faint ? 0 : characters(line.label));
+      for (const ChartLine& line : lines_) longest = std::max(longest, line.faint ? 0 : count_characters(line.label));
     }
     return 14 + (longest > 0 ? static_cast<double>(longest) * label_width : 0);
   }
@@ -203,7 +199,7 @@ class Drawing {
   };
 
   Place draw_tag(const std::string& tag, double x, double y, const std::vector<Place>& taken) {
-    const double half_width = static_cast<double>(characters(tag)) * label_width / 2, half_height = 6, aside = half_width + 9;
+    const double half_width = static_cast<double>(count_characters(tag)) * label_width / 2, half_height = 6, aside = half_width + 9;
     const std::pair<double, double> moves[] = {{0, -13},     {0, 13},       {aside, 0},  {-aside, 0},
                                                {aside, -13}, {-aside, -13}, {aside, 13}, {-aside, 13}};
     Place best{x, y, half_width, half_height};
@@ -293,7 +289,7 @@ bool has_end_labels(const Chart& chart) {
   for (const ChartLine& line : chart.lines) {
     if (line.faint || line.label.empty() || line.points.empty()) continue;
     ++labels;
-    if (characters(line.label) > longest_label) return false;
+    if (count_characters(line.label) > longest_label) return false;
   }
   return labels >= 2 && labels <= 5;
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/lines.h"
 #include "analysis/words.h"
+#include "base/byte_text.h"
 #include "base/text.h"
 #include "report/axis.h"
 #include "report/html.h"
@@ -55,20 +56,15 @@ std::vector<double> ticks_of(const ForestAxis& axis) {
   return ticks;
 }
 
-size_t characters(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 // Breaks a text into lines between its words, since what differs may be anywhere in it; a word longer than a line is broken too.
 std::vector<std::string> lines_of(const std::string& text, size_t widest) {
   std::vector<std::string> lines(1);
   for (std::string word : split(text, ' ')) {
-    if (!lines.back().empty() && characters(lines.back()) + 1 + characters(word) > widest) lines.emplace_back();
+    if (!lines.back().empty() && count_characters(lines.back()) + 1 + count_characters(word) > widest) lines.emplace_back();
     if (!lines.back().empty()) lines.back() += ' ';
-    while (characters(word) > widest) {
+    while (count_characters(word) > widest) {
       size_t end = widest;
-      while ((static_cast<unsigned char>(word[end]) & 0xC0) == 0x80) ++end;  // not within a character
+      while (!begins_character(word[end])) ++end;  // not within a character
       lines.back() = word.substr(0, end);
       lines.emplace_back();
       word.erase(0, end);

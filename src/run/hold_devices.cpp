@@ -17,9 +17,10 @@ std::string busy_words(const DeviceLockOwner& owner) {
 }
 
 void wait_for(HeldDevices& held, DeviceLockOwner owner, WorkerHost& host, std::FILE* out) {
-  for (int64_t told = -1;;) {
-    if (owner.pid != told) say(out, fmt::format("deepgap: {}; waiting for its end (--busy share measures beside it)\n", busy_words(owner)));
-    told = owner.pid;
+  for (int64_t shown_pid = -1;;) {
+    if (owner.pid != shown_pid)
+      say(out, fmt::format("deepgap: {}; waiting for its end (--busy share measures beside it)\n", busy_words(owner)));
+    shown_pid = owner.pid;
     if (host.wait({}, host.now() + look_again_after) || host.interrupts() > 0) {
       held.interrupted = true;
       return;

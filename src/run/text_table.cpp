@@ -1,5 +1,6 @@
 #include "run/text_table.h"
 
+#include "base/byte_text.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -8,11 +9,6 @@
 
 namespace deepgap {
 namespace {
-
-bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }
-
-// Counts the characters of a UTF-8 text.
-size_t characters(const std::string& text) { return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character)); }
 
 std::string characters_of(const std::string& text, size_t first, size_t count) {
   std::string part;
@@ -25,8 +21,8 @@ std::string characters_of(const std::string& text, size_t first, size_t count) {
 }
 
 size_t width_of(const TextColumn& column) {
-  size_t width = characters(column.title);
-  for (const std::string& cell : column.cells) width = std::max(width, characters(cell));
+  size_t width = count_characters(column.title);
+  for (const std::string& cell : column.cells) width = std::max(width, count_characters(cell));
   return width;
 }
 
@@ -40,7 +36,7 @@ size_t width_of(const std::vector<TextColumn>& columns) {
 bool shorten(TextColumn& column, size_t width) {
   bool any = false;
   for (std::string& cell : column.cells) {
-    const size_t length = characters(cell);
+    const size_t length = count_characters(cell);
     if (length <= width) continue;
     const size_t front = width / 2 - 1, back = width - front - 2;
     cell = characters_of(cell, 0, front) + ".." + characters_of(cell, length - back, back);
@@ -73,7 +69,7 @@ std::string cut_lines(const std::string& text, size_t width) {
   if (width < 4) return text;
   std::string shown;
   for (const std::string& line : split(text, '\n'))
-    shown += (characters(line) <= width ? line : characters_of(line, 0, width - 2) + "..") + "\n";
+    shown += (count_characters(line) <= width ? line : characters_of(line, 0, width - 2) + "..") + "\n";
   shown.pop_back();
   return shown;
 }
@@ -106,7 +102,7 @@ std::vector<std::string> filled(const std::vector<std::string>& words, size_t wi
   std::vector<std::string> lines;
   for (const std::string& word : words) {
     if (word.empty()) continue;
-    if (!lines.empty() && characters(lines.back()) + 1 + characters(word) <= width) {
+    if (!lines.empty() && count_characters(lines.back()) + 1 + count_characters(word) <= width) {
       lines.back() += " " + word;
     } else {
       lines.push_back(word);
@@ -145,7 +141,7 @@ std::string wrapped_lines(const std::string& text, size_t width) {
   std::string shown;
   for (const std::string& line : split(text, '\n')) {
     const std::string indent = line.substr(0, std::min(line.find_first_not_of(' '), line.size()));
-    const bool fits = width == 0 || characters(line) <= width || width < indent.size() + 24;
+    const bool fits = width == 0 || count_characters(line) <= width || width < indent.size() + 24;
     const bool is_command = line.compare(indent.size(), 8, "deepgap ") == 0;
     const size_t room = width - indent.size() - (is_command ? 6 : 4);
     const auto parts = fits ? std::vector<std::string>{} : filled(is_command ? arguments_of(line) : split(line, ' '), room);

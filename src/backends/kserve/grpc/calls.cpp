@@ -21,7 +21,7 @@ CallEnd end_of(const Exchanged& exchanged, const std::optional<RequestError>& re
                CountedConnection& connection) {
   CallEnd end{request_error, answer};
   if (request_error) {
-    connection.note_fault(*request_error);
+    connection.note_error(*request_error);
   } else {
     end.connections = connection.note_answer();
   }

@@ -62,7 +62,7 @@ class CountedConnection {
   void note_begin() {
     if (connection_.channel().GetState(false) != GRPC_CHANNEL_READY) opening_ = true;
   }
-  void note_fault(const RequestError& request_error) {
+  void note_error(const RequestError& request_error) {
     if (request_error.kind == RequestError::Kind::reset || request_error.kind == RequestError::Kind::refused) opening_ = true;
   }
   int64_t note_answer() { return opening_.load(std::memory_order_relaxed) && opening_.exchange(false) ? 1 : 0; }

@@ -36,55 +36,55 @@ class GrpcQuestions final : public Questions {
   }
 
   std::optional<RequestError> server() override {
-    inference::ServerMetadataResponse told;
-    if (auto request_error = call("ServerMetadata", inference::ServerMetadataRequest(), told)) return request_error;
-    if (told.name().empty()) refuse("not a KServe v2 server: its metadata has no name");
-    model().server = printable(connection_.redacted(told.version().empty() ? told.name() : told.name() + " " + told.version()));
-    for (const std::string& extension : told.extensions()) model().has_statistics |= extension == "statistics";
+    inference::ServerMetadataResponse answer;
+    if (auto request_error = call("ServerMetadata", inference::ServerMetadataRequest(), answer)) return request_error;
+    if (answer.name().empty()) refuse("not a KServe v2 server: its metadata has no name");
+    model().server = printable(connection_.redacted(answer.version().empty() ? answer.name() : answer.name() + " " + answer.version()));
+    for (const std::string& extension : answer.extensions()) model().has_statistics |= extension == "statistics";
     model().binary = true;
     return std::nullopt;
   }
 
   std::optional<RequestError> ready() override {
-    inference::ModelReadyResponse told;
-    if (auto request_error = call("ModelReady", of_model<inference::ModelReadyRequest>(), told)) return request_error;
-    return told.ready() ? std::nullopt : std::optional(RequestError{RequestError::Kind::status, "answered that it is not"});
+    inference::ModelReadyResponse answer;
+    if (auto request_error = call("ModelReady", of_model<inference::ModelReadyRequest>(), answer)) return request_error;
+    return answer.ready() ? std::nullopt : std::optional(RequestError{RequestError::Kind::status, "answered that it is not"});
   }
 
   std::optional<RequestError> metadata() override {
-    inference::ModelMetadataResponse told;
-    if (auto request_error = call("ModelMetadata", of_model<inference::ModelMetadataRequest>(), told)) return request_error;
+    inference::ModelMetadataResponse answer;
+    if (auto request_error = call("ModelMetadata", of_model<inference::ModelMetadataRequest>(), answer)) return request_error;
     try {
-      model().inputs = tensors(told.inputs(), "inputs");
-      model().outputs = tensors(told.outputs(), "outputs");
+      model().inputs = tensors(answer.inputs(), "inputs");
+      model().outputs = tensors(answer.outputs(), "outputs");
     } catch (const Error& error) {
       refuse(error.what());
     }
     return std::nullopt;
   }
 
-  template <typename Told>
-  std::vector<ServedTensor> tensors(const Told& told, const char* which) {
+  template <typename Rows>
+  std::vector<ServedTensor> tensors(const Rows& rows, const char* which) {
     const std::string& name = model().name.name;
-    require_tensors(static_cast<size_t>(told.size()), which, name);
+    require_tensors(static_cast<size_t>(rows.size()), which, name);
     std::vector<ServedTensor> found;
-    for (const auto& tensor : told)
+    for (const auto& tensor : rows)
       found.push_back(served_tensor(connection_.redacted(tensor.name()), connection_.redacted(tensor.datatype()),
                                     {tensor.shape().begin(), tensor.shape().end()}, name));
     return found;
   }
 
   void config() override {
-    inference::ModelConfigResponse told;
-    if (call("ModelConfig", of_model<inference::ModelConfigRequest>(), told)) return;
-    if (told.has_config() && told.config().max_batch_size() >= 0) model().max_batch = told.config().max_batch_size();
+    inference::ModelConfigResponse answer;
+    if (call("ModelConfig", of_model<inference::ModelConfigRequest>(), answer)) return;
+    if (answer.has_config() && answer.config().max_batch_size() >= 0) model().max_batch = answer.config().max_batch_size();
   }
 
   std::optional<Listed> listed() override {
-    inference::RepositoryIndexResponse told;
-    if (call("RepositoryIndex", inference::RepositoryIndexRequest(), told)) return std::nullopt;
+    inference::RepositoryIndexResponse answer;
+    if (call("RepositoryIndex", inference::RepositoryIndexRequest(), answer)) return std::nullopt;
     Listed found;
-    for (const auto& row : told.models()) {
+    for (const auto& row : answer.models()) {
       found.names.insert(connection_.redacted(row.name()));
       if (row.name() == model().name.name) found.versions.insert(connection_.redacted(row.version()));
     }

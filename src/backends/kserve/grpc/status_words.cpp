@@ -60,12 +60,12 @@ bool tells_a_loss(const std::string& message) {
 
 }  // namespace
 
-RequestError late_fault(Nanoseconds timeout) {
+RequestError late_error(Nanoseconds timeout) {
   return {RequestError::Kind::timed_out, fmt::format("no answer within {}", format_duration(timeout))};
 }
 
 RequestError fault_of_status(int code, const std::string& message, Nanoseconds timeout, size_t answer_limit) {
-  if (code == grpc::StatusCode::DEADLINE_EXCEEDED && message == "Deadline Exceeded") return late_fault(timeout);
+  if (code == grpc::StatusCode::DEADLINE_EXCEEDED && message == "Deadline Exceeded") return late_error(timeout);
   if (code == grpc::StatusCode::RESOURCE_EXHAUSTED && has(message, "larger than max") && has(message, fmt::format("vs. {})", answer_limit)))
     return {RequestError::Kind::answer, fmt::format("an answer of more than {}", format_bytes(static_cast<double>(answer_limit)))};
   if (code == grpc::StatusCode::UNAVAILABLE) {

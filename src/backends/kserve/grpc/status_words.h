@@ -13,6 +13,6 @@ namespace deepgap {
 
 // `code`: a grpc::StatusCode, not OK. `timeout` was the call's, `answer_limit` in bytes its answer's.
 RequestError fault_of_status(int code, const std::string& message, Nanoseconds timeout, size_t answer_limit);
-RequestError late_fault(Nanoseconds timeout);  // no answer within it
+RequestError late_error(Nanoseconds timeout);  // no answer within it
 
 }  // namespace deepgap

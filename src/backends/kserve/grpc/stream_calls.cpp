@@ -119,7 +119,7 @@ class StreamCalls final : public GrpcCalls {
     const Nanoseconds now = monotonic_now();
     for (Stream& stream : streams_) {
       if (stream.until == 0 || stream.until > now || stream.request_error) continue;
-      stream.request_error = late_fault(settings_.timeout);
+      stream.request_error = late_error(settings_.timeout);
       stream.context->TryCancel();
     }
   }

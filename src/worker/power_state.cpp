@@ -11,7 +11,7 @@ namespace deepgap {
 namespace {
 
 constexpr double relevant_fall = 0.02;
-constexpr size_t least_readings = 2;  // in each half of the window
+constexpr Nanoseconds shortly_before = 2'000'000'000;  // a GPU may be read once a second only
 
 const Series* find_series(std::span<const Series> series, const std::string& name) {
   const auto found = std::find_if(series.begin(), series.end(), [&](const Series& one) { return one.name == name; });
@@ -25,16 +25,21 @@ std::vector<double> readings(const Series& series, Nanoseconds begin, Nanosecond
   return found;
 }
 
+// A GPU at its limit has clocks that go up and down by some percent, so a fall alone is no burst: it was not at the limit before.
 PowerState state_of(const Series& power, double limit, const Series& clock, const Window& window) {
   const Nanoseconds middle = window.begin + (window.end - window.begin) / 2;
-  const std::vector<double> first = readings(clock, window.begin, middle), second = readings(clock, middle + 1, window.end);
-  if (first.size() < least_readings || second.size() < least_readings) return {};
+  const auto early = [&](const Series& series) { return readings(series, window.begin - shortly_before, window.begin); };
+  const auto late = [&](const Series& series) { return readings(series, middle, window.end); };
   const auto at_limit = [&](double watts) { return watts >= near_power_limit * limit; };
-  const std::vector<double> all = readings(power, window.begin, window.end), late = readings(power, middle + 1, window.end);
-  const double fall = 1 - mean_of(second) / mean_of(first);
-  if (fall > relevant_fall && std::any_of(late.begin(), late.end(), at_limit)) return {"burst", fall};
-  const auto count = static_cast<size_t>(std::count_if(all.begin(), all.end(), at_limit));
-  return 2 * count > all.size() ? PowerState{"sustained", 0} : PowerState{};
+  const std::vector<double> before = early(power), after = late(power), within = readings(power, window.begin, window.end);
+  const std::vector<double> early_clock = early(clock), late_clock = late(clock);
+  if (before.empty() || after.empty() || early_clock.empty() || late_clock.empty()) return {};
+  if (std::none_of(before.begin(), before.end(), at_limit) && std::any_of(after.begin(), after.end(), at_limit)) {
+    const double fall = 1 - mean_of(late_clock) / mean_of(early_clock);
+    return fall > relevant_fall ? PowerState{"burst", fall} : PowerState{};
+  }
+  const auto count = static_cast<size_t>(std::count_if(within.begin(), within.end(), at_limit));
+  return 2 * count > within.size() ? PowerState{"sustained", 0} : PowerState{};
 }
 
 }  // namespace

@@ -53,14 +53,31 @@ TEST(PowerState, BelowTheLimitItIsNeither) {
       << "not for want of power";
 }
 
+// As read on an H100: at its limit the clock goes from 1755 to 1935 MHz and back, and a reading takes about a second.
+TEST(PowerState, ClocksThatSwingAtTheLimitAreNoBurst) {
+  const Shape swings = [](double t) { return t < 2 ? 1.9e9 : 1.8e9; };
+  EXPECT_EQ(power_state(gpu("cuda0", limit, swings), window).word, "sustained");
+}
+
+TEST(PowerState, AReadingASecondIsEnough) {
+  std::vector<Series> series = gpu("cuda0", limit, fast);
+  for (Series& one : series) {
+    if (one.times.size() == 1) continue;
+    one.times = {9 * second, 10 * second + 200'000'000, 11 * second + 300'000'000};
+    one.values.resize(3);
+  }
+  EXPECT_EQ(power_state(series, {"steady", 10 * second, 12 * second}).word, "sustained");
+}
+
 TEST(PowerState, OneOfSeveralGpusDecides) {
   std::vector<Series> series = gpu("cuda0", limit, fast);
-  for (const Series& one : gpu("cuda1", limit, [](double t) { return t < 2 ? 1.98e9 : 1.584e9; })) series.push_back(one);
+  const Shape rises = [](double t) { return t < 0.5 ? 500.0 : 695.0; };
+  for (const Series& one : gpu("cuda1", rises, [](double t) { return t < 2 ? 1.98e9 : 1.584e9; })) series.push_back(one);
   EXPECT_EQ(power_state(series, window).word, "burst");
 }
 
 TEST(PowerState, TooFewReadingsSayNothing) {
-  EXPECT_EQ(power_state(gpu("cuda0", limit, fast), {"steady", 10 * second, 10 * second + 700'000'000}).word, "");
+  EXPECT_EQ(power_state(gpu("cuda0", limit, fast), {"steady", 10 * second + 150'000'000, 10 * second + 300'000'000}).word, "");
   EXPECT_EQ(power_state({}, window).word, "");
 }
 

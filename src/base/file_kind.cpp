@@ -17,6 +17,8 @@ constexpr const char* by_torch =
 
 constexpr const char* pickled = "is a Python pickle, such as old PyTorch writes: torch.onnx.export writes the network as ONNX";
 
+constexpr const char* of_ncnn = "is a network of ncnn: give the ONNX file that it was made from";
+
 struct Kind {
   size_t offset;  // where the mark begins
   std::string_view mark;
@@ -56,6 +58,13 @@ constexpr std::array kinds{
     Kind{0, "\x93NUMPY"sv, "is a NumPy array, not a network: give it as a dataset"},
     Kind{0, "ftrt"sv, "is a TensorRT engine: give the ONNX file that it was built from"},
     Kind{0, "ptrt"sv, "is a TensorRT engine: give the ONNX file that it was built from"},
+    Kind{0, "\xdd\x85\x76\0"sv, of_ncnn},
+    Kind{0, "7767517"sv, of_ncnn},
+    Kind{0, "RKNN"sv, "is a model of Rockchip's RKNN: give the ONNX file that it was made from"},
+    Kind{0, "\x01HEF"sv, "is a model of Hailo: give the ONNX file that it was made from"},
+    Kind{0, "LITERTLM"sv, "is a model of LiteRT-LM: its framework's exporter writes the network as ONNX"},
+    Kind{4, "CIR0"sv, "is a model of Circle: give the ONNX file that it was made from"},
+    Kind{0, "\x12\x01\0\0\0\0\0\0"sv, "holds weights of MXNet without a network: its exporter writes both as ONNX"},
     Kind{0, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9"sv, "is a PyTorch file: torch.onnx.export writes the network as ONNX"},
     Kind{0, "\x80\x02}q"sv, pickled},
     Kind{0, "\x80\x03}q"sv, pickled},
@@ -79,14 +88,37 @@ bool is_safetensors(std::string_view text) {
   return length >= 2 && length <= text.size() - 8 && text.substr(8, 2) == "{\"";
 }
 
-// The first entry of a ZIP archive names it: PyTorch's all lie in one folder.
+// The first entry of a ZIP archive names it: PyTorch's all lie in one folder, Keras's have fixed names.
 std::string kind_of_archive(std::string_view text) {
   uint16_t length = 0;
   if (text.size() > 30) std::memcpy(&length, text.data() + 26, sizeof(length));
   const std::string_view first = text.size() > 30 ? text.substr(30, length) : "";
   for (const char* entry : {"/data.pkl", "/version", "/constants.pkl", "/.format_version", "/archive_format", "/byteorder"})
     if (first.ends_with(entry)) return std::string("is a PyTorch archive: ") + by_torch;
+  for (const char* entry : {"metadata.json", "config.json", "model.weights.h5"})
+    if (first == entry) return "is a Keras archive: model.export(FILE, format='onnx') in Keras writes the network as ONNX";
+  if (first.ends_with(".npy")) return "holds NumPy arrays, not a network: unpack it and give the .npy files as a dataset";
+  if (first.starts_with("MAR-INF/")) return "is an archive of TorchServe: torch.onnx.export writes its network as ONNX";
+  if (first.find(".mlpackage/") != std::string_view::npos) return "is a Core ML package in a ZIP archive: give the network as ONNX";
   return "is a ZIP archive: unpack it and give the ONNX file inside";
+}
+
+// OpenVINO's IR begins with its `net`.
+std::string kind_of_xml(std::string_view text) {
+  constexpr size_t looked_at = 4096;
+  if (text.substr(0, looked_at).find("<net ") != std::string_view::npos)
+    return "is a network in OpenVINO's IR: give the ONNX file that it was converted from";
+  return std::string("is an XML file: ") + by_exporter;
+}
+
+// Protobufs whose first field is a message or a text: ONNX's is a number.
+std::string kind_of_protobuf(std::string_view text) {
+  size_t at = 1;
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0x80U) != 0) ++at;  // its length
+  const char first = at + 1 < text.size() ? text[at + 1] : '\0';
+  if (first == '\n') return "is a frozen TensorFlow graph: 'python -m tf2onnx.convert --graphdef FILE' writes it as ONNX";
+  if (first == '\b') return "is a network of PaddlePaddle: paddle2onnx writes it as ONNX";
+  return std::string("is a protobuf of another kind, such as a network of Caffe: ") + by_exporter;
 }
 
 }  // namespace
@@ -104,7 +136,7 @@ std::string other_file_kind(std::span<const std::byte> bytes) {
   text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t\r\n")));
   if (begins_with(text, "<!doctype html") || begins_with(text, "<html"))
     return "is an HTML page, as a server answers instead of the file: download it again from its direct link";
-  if (begins_with(text, "<?xml")) return std::string("is an XML file: ") + by_exporter;
+  if (begins_with(text, "<?xml") || begins_with(text, "<net ")) return kind_of_xml(text);
   return "";
 }
 
@@ -117,20 +149,23 @@ std::string not_onnx_kind(std::span<const std::byte> bytes) {
   const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (is_utf16 || std::all_of(text.begin(), text.end(), is_text)) {
+    for (const char* key : {"\"modelTopology\"", "\"graph-model\"", "\"layers-model\""})
+      if (text.find(key) != std::string_view::npos) return std::string("is a model of TensorFlow.js: ") + by_exporter;
     if (first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
       return "is a JSON document, as a server answers instead of the file: download it again from its direct link";
     return "is a text file: a network is a binary ONNX file (onnx.parser and onnx.save write one from ONNX's text format)";
   }
-  if (text.starts_with('\n'))
-    return "is a protobuf of another kind, such as a frozen TensorFlow graph: 'python -m tf2onnx.convert' writes it as ONNX";
-  return "";
+  return text.starts_with('\n') ? kind_of_protobuf(text) : "";
 }
 
 std::string other_framework(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
   for (const char* torch : {".pt", ".pth", ".pt2"})
     if (ending == torch) return by_torch;
-  for (const char* other : {".pb", ".tflite", ".h5", ".keras", ".xml", ".engine", ".plan", ".trt", ".safetensors", ".ort"})
+  for (const char* other :
+       {".pb",    ".tflite", ".h5",       ".keras",     ".xml",    ".bin",        ".param",    ".engine",  ".plan",
+        ".trt",   ".ort",    ".mlmodel",  ".mlpackage", ".mnn",    ".caffemodel", ".prototxt", ".pdmodel", ".ckpt",
+        ".pbtxt", ".params", ".mlmodelc", ".rknn",      ".circle", ".dlc",        ".om",       ".hef",     ".safetensors"})
     if (ending == other) return by_exporter;
   return "";
 }

@@ -8,7 +8,9 @@
 namespace deepgap {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string kind_of(const std::string& bytes) { return other_file_kind(std::as_bytes(std::span(bytes))); }
 
@@ -42,6 +44,22 @@ TEST(FileKind, PyTorchsArchivesAreZipFiles) {
   EXPECT_THAT(kind_of("PK\x03\x04"), HasSubstr("ZIP archive"));
 }
 
+TEST(FileKind, OtherArchivesAreNamedByTheirFirstEntry) {
+  EXPECT_THAT(kind_of(archive("metadata.json")), HasSubstr("Keras archive"));
+  EXPECT_THAT(kind_of(archive("arr_0.npy")), AllOf(HasSubstr("NumPy arrays"), HasSubstr("dataset")));
+  EXPECT_THAT(kind_of(archive("MAR-INF/MANIFEST.json")), HasSubstr("TorchServe"));
+  EXPECT_THAT(kind_of(archive("net.mlpackage/Manifest.json")), HasSubstr("Core ML package"));
+}
+
+TEST(FileKind, NetworksOfOtherEnginesAreNamed) {
+  EXPECT_THAT(kind_of("7767517\n75 83\nInput data 0 1 data 0=227\n"), HasSubstr("ncnn"));
+  EXPECT_THAT(kind_of(std::string("\xdd\x85\x76\0\x4b\0\0\0", 8)), HasSubstr("ncnn"));
+  EXPECT_THAT(kind_of("<?xml version=\"1.0\"?>\n<net name=\"a\" version=\"11\">\n"), HasSubstr("OpenVINO's IR: give the ONNX file"));
+  EXPECT_THAT(kind_of("<net name=\"a\" version=\"10\">\n"), HasSubstr("OpenVINO's IR"));
+  EXPECT_THAT(kind_of("<?xml version=\"1.0\"?>\n<PMML version=\"4.4\">\n"), AllOf(HasSubstr("XML file"), Not(HasSubstr("OpenVINO"))));
+  EXPECT_THAT(kind_of(std::string("\x12\x01\0\0\0\0\0\0\0", 9)), HasSubstr("MXNet"));
+}
+
 TEST(FileKind, OnnxAndUnknownBytesAreNone) {
   EXPECT_EQ(kind_of(std::string("\x08\x08\x12\x04test:\x10", 10)), "");
   EXPECT_EQ(kind_of("something else"), "");
@@ -52,11 +70,17 @@ TEST(FileKind, WhatIsGivenAsANetworkAndIsNone) {
   const auto kind = [](const std::string& text) { return not_onnx_kind(std::as_bytes(std::span(text))); };
   EXPECT_THAT(kind("{\"error\": \"not found\"}"), HasSubstr("JSON document"));
   EXPECT_THAT(kind("\n [1, 2]"), HasSubstr("JSON document"));
+  EXPECT_THAT(kind("{\"format\": \"graph-model\", \"generatedBy\": \"2.8.0\"}"), HasSubstr("TensorFlow.js"));
   EXPECT_THAT(kind("#!/usr/bin/env python\nimport torch\n"), HasSubstr("text file"));
   EXPECT_THAT(kind("name: \"AlexNet\"\nlayer {\n"), HasSubstr("text file"));
   EXPECT_THAT(kind(std::string("\xff\xfeh\0i\0", 6)), HasSubstr("text file"));
   EXPECT_THAT(kind("%PDF-1.4\n"), HasSubstr("PDF"));
   EXPECT_THAT(kind("\n\x0e\n\x05input\x12\x0bPlaceholder"), HasSubstr("frozen TensorFlow graph"));
+  EXPECT_THAT(kind(std::string("\n\x05\x08\0\x10\xff\x01", 7)), HasSubstr("PaddlePaddle"));
+  EXPECT_THAT(kind(std::string("\n\x07"
+                               "VGG_net\x12\x04",
+                               11)),
+              HasSubstr("Caffe"));
   EXPECT_THAT(kind(""), HasSubstr("is empty"));
   EXPECT_EQ(kind(std::string("\x08\x08\x12\x04test:\x10", 10)), "");
 }

@@ -59,9 +59,20 @@ std::optional<std::string> counts_meant_otherwise(const std::string& flag, const
   return std::nullopt;
 }
 
+// nvbench's "--json FILE". Ours takes no value: the word behind it would be a study or a model, of which there is one only.
+bool is_json_file_of_nvbench(const std::string& value, const OtherWords& others) {
+  if (value.empty() || value.starts_with("-") || value.ends_with(".toml")) return false;
+  const size_t dot = value.rfind('.');
+  const std::string ending = dot == std::string::npos ? "" : value.substr(dot);
+  if (is_one_of({".json", ".jsonl", ".txt", ".log", ".out"}, ending) || is_one_of({"stdout", "stderr"}, value)) return true;
+  const bool is_switch = is_one_of({"true", "false", "on", "off", "1", "0"}, value);
+  return !is_switch && (others.have_word("--json=" + value) || others.have({"-m", "--model", "--onnx"}));
+}
+
 }  // namespace
 
-std::optional<std::string> meant_otherwise(const std::string& flag, const std::string& value, const KnowsFlag& knows) {
+std::optional<std::string> meant_otherwise(const std::string& flag, const std::string& value, const KnowsFlag& knows,
+                                           const OtherWords& others) {
   if (auto meant = counts_meant_otherwise(flag, value, knows)) return meant;
   if (flag == "-n" && begins_with_letter(value) && knows("--iterations"))
     return fmt::format("-n {} is a flag of hyperfine: -n means --iterations in deepgap; use --study {}", value, value);
@@ -77,7 +88,7 @@ std::optional<std::string> meant_otherwise(const std::string& flag, const std::s
                        value);
   if (is_one_of({"-a", "--axis"}, flag) && is_axis_of_nvbench(value) && knows("--axis"))
     return fmt::format("{} {} is an axis of nvbench: use --axis NAME=1,2,4, or a range such as --axis NAME=1..8*2", flag, value);
-  if (flag == "--json" && knows("--export-json") && (value.ends_with(".json") || is_one_of({"stdout", "stderr"}, value)))
+  if (flag == "--json" && knows("--export-json") && is_json_file_of_nvbench(value, others))
     return fmt::format("--json {} is a flag of nvbench: --json prints in deepgap; use --export-json FILE to write a file", value);
   if (flag == "--progress" && knows(flag) && (value.empty() || value.starts_with("-")))
     return "--progress is a flag of llama-bench: leave it out: progress is shown, and --progress json writes it for programs";

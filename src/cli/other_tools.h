@@ -50,7 +50,8 @@ struct TheirAnswer {
 // Returns the answer to a flag of ours with a value that only another tool's flag of that name can have; `value` is the next word where
 // the flag has none of its own. `knows` says whether the command has a flag.
 using KnowsFlag = std::function<bool(const std::string&)>;
-std::optional<std::string> meant_otherwise(const std::string& flag, const std::string& value, const KnowsFlag& knows);
+std::optional<std::string> meant_otherwise(const std::string& flag, const std::string& value, const KnowsFlag& knows,
+                                           const OtherWords& others);
 
 // Returns the flags of hyperfine, nvbench, Google Benchmark and llama-bench.
 std::span<const TheirFlag> flags_of_benchmark_tools();

@@ -332,7 +332,8 @@ class Speller {
     if (flag.name == "-t" && of_benchmark_app && knows("--duration"))
       fail("-t means seconds in benchmark_app and threads in deepgap: write --duration 10s or --threads N");
     const std::string next = at_ + 1 < arguments_.size() ? arguments_[at_ + 1] : "";
-    const auto meant = meant_otherwise(flag.name, flag.value.value_or(next), [&](const std::string& own) { return knows(own); });
+    const auto meant = meant_otherwise(
+        flag.name, flag.value.value_or(next), [&](const std::string& own) { return knows(own); }, others_);
     if (meant) fail(*meant);
     if ((flag.name.starts_with("--") || flag.name.size() == 2) && knows(flag.name)) return;
     const TheirAnswer* const row = row_of<TheirAnswer>(flag.name, {answers, answers_to_benchmark_tools(), answers_to_engine_tools()});

@@ -185,6 +185,9 @@ TEST(Spellings, every_flag_of_benchmark_tools_is_answered) {
                                               {"--help-axis"},
                                               {"--json", "r.json"},
                                               {"--json=stdout"},
+                                              {"--json", "results.txt"},
+                                              {"--json=results"},
+                                              {"-m", "net.onnx", "--json", "results"},
                                               {"--jsonlist-benches"},
                                               {"--jsonlist-devices"},
                                               {"-a", "n=[1,2]"},
@@ -215,8 +218,12 @@ TEST(Spellings, every_flag_of_benchmark_tools_is_answered) {
                                               {"-p", "fp16"},
                                               {"--json", "-v"},
                                               {"--json", "resnet18"},
+                                              {"--json", "resnet18:width=0.5"},
+                                              {"--json", "net.onnx"},
+                                              {"-m", "net.onnx", "--json", "study.toml"},
+                                              {"--json=true"},
                                               {"-a", "openvino.config={\"A\":[1]}"}})
-    EXPECT_EQ(in_our_spelling("run", ours, own), ours) << ours[1];
+    EXPECT_EQ(in_our_spelling("run", ours, own), ours) << ours.back();
 }
 
 TEST(Spellings, a_letter_of_ours_is_ours) {

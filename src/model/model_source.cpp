@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/file_kind.h"
+#include "base/folder_kind.h"
 #include "base/messages.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -65,6 +66,8 @@ Graph zoo_graph(const ModelRequest& request) {
   ZooOptions options;
   const auto model = find_zoo_model(request.name, options);
   if (model == nullptr) {
+    if (std::error_code error; fs::is_directory(request.name, error))
+      throw Error(ErrorKind::usage, printable(fmt::format("'{}' {}", request.name, folder_kind(request.name))));
     if (const std::string what = other_framework(request.name); !what.empty())
       throw Error(ErrorKind::usage, fmt::format("'{}' is neither a network of the zoo nor an ONNX file: {}", request.name, what));
     const std::string base = request.name.substr(0, request.name.find(':'));
@@ -98,7 +101,8 @@ Graph onnx_graph(const std::string& path) {
     const std::string what = other_framework(path);
     std::error_code ignored;
     if (error.kind() != ErrorKind::input || what.empty() || !fs::is_regular_file(path, ignored)) throw;
-    if (!not_onnx_kind(map_file(path).bytes()).empty()) throw;  // which the message says
+    const bool is_named = std::string_view(error.what()).find(": it is ") != std::string_view::npos;
+    if (is_named || !not_onnx_kind(map_file(path).bytes()).empty()) throw;  // the message says what it is
     throw Error(ErrorKind::input, fmt::format("{}; if it is not an ONNX file, {}", error.what(), what));
   }
 }

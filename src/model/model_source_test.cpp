@@ -127,11 +127,27 @@ TEST(ModelSource, NamedWeightsThatAreNotThereSayWhere) {
 TEST(ModelSource, FilesOfOtherFormats) {
   EXPECT_THAT(error_of({.name = "net.pt"}, ErrorKind::usage),
               testing::AllOf(HasSubstr("'net.pt' is neither"), HasSubstr("torch.onnx.export")));
+  EXPECT_THAT(error_of({.name = "net.mlmodel"}, ErrorKind::usage), HasSubstr("exporter writes it as ONNX"));
   EXPECT_THAT(error_of({.name = "net.tflite"}, ErrorKind::usage), HasSubstr("exporter writes it as ONNX"));
   const ScratchFolder folder;
+  EXPECT_THAT(error_of({.name = folder.write("net.mlmodel", std::string("\x08\x05\xa2\x1f\x02\x0a\0", 7))}, ErrorKind::input),
+              testing::AllOf(HasSubstr("it is a Core ML model"), testing::Not(HasSubstr("if it is not"))));
   const std::string path =
       folder.write("net.pth", std::string("PK\x03\x04") + std::string(22, '\0') + std::string("\x0c\0\0\0", 4) + "net/data.pkl\n");
   EXPECT_THAT(error_of({.name = path}, ErrorKind::input), testing::AllOf(HasSubstr(path + ": "), HasSubstr("torch.onnx.export")));
+}
+
+TEST(ModelSource, FoldersOfOtherFormats) {
+  const ScratchFolder folder;
+  std::filesystem::create_directory(folder.path("net.mlpackage"));
+  EXPECT_THAT(error_of({.name = folder.path("net.mlpackage")}, ErrorKind::input), HasSubstr("is a Core ML package"));
+  folder.write("net.xml", "<net");
+  folder.write("net.bin", "");
+  EXPECT_THAT(error_of({.name = folder.path()}, ErrorKind::input), HasSubstr("OpenVINO's IR"));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  EXPECT_THAT(error_of({.name = "net.mlpackage"}, ErrorKind::usage), HasSubstr("'net.mlpackage' is a Core ML package"));
+  std::filesystem::current_path(before);
 }
 
 TEST(ModelSource, UnknownNames) {

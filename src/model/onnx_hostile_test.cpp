@@ -39,13 +39,22 @@ TEST(HostileOnnx, CutOffAnywhere) {
   }
 }
 
+TEST(HostileOnnx, OtherNetworksThatAreProtobufs) {
+  const auto error_for = [](const std::string& text) { return input_error([&] { parse_onnx(std::as_bytes(std::span(text)), "t", ""); }); };
+  // A version, a description and in field 500 a network.
+  EXPECT_THAT(error_for(std::string("\x08\x05\x12\x04\x0a\x02\x0a\0\xa2\x1f\x02\x0a\0", 13)), HasSubstr("Core ML model"));
+  // A version, and a graph whose first field is a message.
+  EXPECT_THAT(error_for(std::string("\x08\x01\x12\x04\x0a\x02\x0a\0", 8)), HasSubstr("SavedModel: give the folder"));
+  EXPECT_THAT(error_for(std::string("\x08\x08\x12\x04test", 8)), HasSubstr("it has no graph"));
+}
+
 TEST(HostileOnnx, WhatIsNoModel) {
   for (const std::string text : {"", "hello, this is text\n", "\x89PNG\r\n\x1a\n", "{\"a\": 1}"}) {
     EXPECT_THAT(input_error([&] { parse_onnx(std::as_bytes(std::span(text)), "t.onnx", ""); }), StartsWith("t.onnx: ")) << text;
   }
   const ScratchFolder folder;
   EXPECT_THAT(input_error([&] { read_onnx(folder.path("none.onnx")); }), HasSubstr("none.onnx"));
-  EXPECT_THAT(input_error([&] { read_onnx(folder.path()); }), HasSubstr("regular file"));
+  EXPECT_THAT(input_error([&] { read_onnx(folder.path()); }), HasSubstr("is a folder"));
   ASSERT_EQ(::mkfifo(folder.path("pipe.onnx").c_str(), 0600), 0);
   EXPECT_THAT(input_error([&] { read_onnx(folder.path("pipe.onnx")); }), HasSubstr("regular file")) << "a pipe would block";
 }

@@ -2,6 +2,7 @@
 
 #include "base/confine.h"
 #include "base/file_kind.h"
+#include "base/folder_kind.h"
 #include "base/words.h"
 
 #include "model/checked.h"
@@ -31,7 +32,19 @@ struct ModelParts {
   std::optional<int64_t> opset;
   bool other_domains = false;
   std::vector<WireReader> functions;
+  std::string other_kind;  // what a message without a graph is, where one of its fields shows it
 };
+
+// Core ML's kinds of networks are fields from 200 on; the second field of a SavedModel is a message, ONNX's a name.
+std::string kind_shown_by(const WireReader& reader) {
+  constexpr uint32_t first_of_core_ml = 200, last_of_core_ml = 3000;
+  if (reader.field() >= first_of_core_ml && reader.field() <= last_of_core_ml)
+    return "it is a Core ML model: give the network as its own framework exports it to ONNX";
+  if (reader.field() != 2 || !reader.is_bytes()) return "";
+  const auto content = reader.bytes();
+  if (content.empty() || content.front() != std::byte{'\n'}) return "";
+  return "it is the graph of a TensorFlow SavedModel: give the folder in which it lies as saved_model.pb";
+}
 
 void parse_opset_import(WireReader reader, ModelParts& parts) {
   std::string_view domain;
@@ -67,9 +80,11 @@ ModelParts parse_model_parts(WireReader reader) {
         parts.functions.push_back(reader.message());
         break;
       default:
+        if (std::string kind = kind_shown_by(reader); !kind.empty()) parts.other_kind = std::move(kind);  // Core ML's comes last
         break;
     }
   }
+  if (!parts.graph && !parts.other_kind.empty()) throw Error(ErrorKind::input, parts.other_kind);
   if (!parts.graph) throw Error(ErrorKind::input, "no ONNX model: it has no graph");
   if (!parts.opset && parts.other_domains) parts.opset = first_opset + 1;  // which says nothing: no operator is of ONNX's own
   if (!parts.opset) throw Error(ErrorKind::input, "no ONNX model: it names no opset");
@@ -141,6 +156,7 @@ auto naming(const std::string& path, Work work) {
 MappedFile map_message(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) throw Error(ErrorKind::input, printable(fmt::format("{}: it {}", path, folder_kind(path))));
   if (std::filesystem::exists(status) && std::filesystem::is_regular_file(status) && std::filesystem::file_size(path, error) > INT_MAX)
     throw Error(ErrorKind::input, fmt::format("{}: {}", path, too_large));
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))

@@ -103,6 +103,7 @@ const std::vector<SteeringUse>& steering_uses() {
       {"NonMaxSuppression", 4, "how many boxes {} keeps", [](const InputUse&) { return Numbers{0}; }},
       {"CumSum", 1, axes, [](const InputUse& use) { return Numbers{use.dims(0) ? static_cast<double>(use.dims(0)->size()) - 1 : 0}; }},
       {"Trilu", 1, which_part, [](const InputUse&) { return Numbers{0}; }},
+      {"Dropout", 1, "how much {} drops", [](const InputUse&) { return Numbers{0.5}; }},
       {"Dropout", 2, "whether {} trains", [](const InputUse&) { return Numbers{0}; }},
       {"LSTM", 4, lengths, sequence_length},
       {"GRU", 4, lengths, sequence_length},

@@ -55,6 +55,16 @@ TEST(SteeringInputs, AreFoundThroughWhatPassesThemOn) {
   EXPECT_NO_THROW(require_steering(found, {}, "samples/", "net.onnx"));
 }
 
+// Engines refuse a made-up share of 1 and more.
+TEST(SteeringInputs, AShareThatIsDroppedIsOne) {
+  Graph graph = with_inputs();
+  graph.values[1] = {"ratio", DataType::f32, Dims{}};
+  add(graph, "Dropout", {0, 1});
+  const auto found = steering_inputs(graph);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].values, testing::ElementsAre(0.5));
+}
+
 TEST(SteeringInputs, WhatTheNetworkDecidesIsNotAskedFor) {
   Graph graph = with_inputs();
   add(graph, "CumSum", {0, 1});

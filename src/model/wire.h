@@ -28,7 +28,8 @@ class WireReader {
   int64_t integer() const;
   float number() const;
   std::span<const std::byte> bytes() const;
-  std::string_view text() const;  // names and words: valid UTF-8 without control characters
+  bool is_bytes() const { return type_ == Type::length; }  // a text, bytes or a message
+  std::string_view text() const;                           // names and words: valid UTF-8 without control characters
   WireReader message() const { return part(bytes()); }
   WireReader part(std::span<const std::byte> message) const { return {message, file_begin_}; }  // offsets as in this one
 

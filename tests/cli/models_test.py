@@ -108,7 +108,7 @@ class ModelsTest(unittest.TestCase):
         self.refused(self.file("text.onnx", b"hello\n" * 100), saying="text.onnx")
         self.refused(self.file("cut.onnx", good[:-5]), saying="cut.onnx")
         self.refused(self.file("opset.onnx", good.replace(b"\x42\x02\x10\x11", b"\x42\x02\x10\x63")), saying="opset 99")
-        self.refused(self.folder.name + "/", saying="regular file")
+        self.refused(self.folder.name + "/", saying="is a folder")
         pipe = os.path.join(self.folder.name, "pipe.onnx")
         os.mkfifo(pipe)
         self.refused(pipe, saying="regular file")

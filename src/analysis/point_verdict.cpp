@@ -59,7 +59,8 @@ void doubt_held_bound(PointSummary& summary) {
   if (*latency->estimate.high <= static_cast<double>(bound->limit) / 1e6) return;
   summary.verdict = Verdict::undecided;
   summary.reason = fmt::format("{} CI {} ms over {}, beyond the SLO {}; measure more repeats", percentile_name(*bound),
-                               format_interval(*latency), count_of(summary.used, "repeat", "repeats"), bound->text);
+                               format_interval(latency->estimate, static_cast<double>(bound->limit) / 1e6),
+                               count_of(summary.used, "repeat", "repeats"), bound->text);
 }
 
 // If no repeat alone was shown to miss the bound, judges the queries of all of them together.
@@ -114,8 +115,8 @@ void judge_interval(PointSummary& summary, const RepeatVerdicts& repeats) {
   }
   summary.verdict = Verdict::unstable;
   const bool is_noisy = std::isfinite(width) && width > 1;
-  summary.reason = fmt::format("{} {}{} over {} (target {})", target, is_noisy ? "" : "CI ", plus_minus_text(width),
-                               count_of(summary.used, "repeat", "repeats"), plus_minus_text(asked));
+  summary.reason = fmt::format("{} {}{} over {} (target ±{})", target, is_noisy ? "" : "CI ", plus_minus_text(width, asked),
+                               count_of(summary.used, "repeat", "repeats"), chosen_percent_text(asked));
 }
 
 }  // namespace

@@ -4,14 +4,18 @@
 #include "stats/interval.h"
 
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
-// All have two decimals, or as many as it takes to see that the interval has a width, and on which side of equality and of `margin`
-// (1 / (1 + margin) and 1 + margin; 0: none) its ends lie: "1.21", "1.15", "1.27"; "0.972", "0.965", "0.979" at 2 %, which is 0.98.
+// All have two decimals, or as many as it takes to see that the interval has a width, and on which side of equality and of each of the
+// `margins` (1 / (1 + margin) and 1 + margin; 0: none) its ends lie: "1.21", "1.15", "1.27"; "0.972", "0.965", "0.979" at 2 %, which is
+// 0.98.
 struct RatioText {
   std::string ratio, low, high;
 };
-RatioText ratio_text(double ratio, const Interval& interval, double margin = 0);
+RatioText ratio_text(double ratio, const Interval& interval, const std::vector<double>& margins = {});
+// A ratio that has no interval and is called more or less than 1: "0.97", "1.003".
+std::string ratio_beside_one(double ratio);
 
 }  // namespace deepgap

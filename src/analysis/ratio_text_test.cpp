@@ -5,8 +5,8 @@
 namespace deepgap {
 namespace {
 
-std::string shown(double ratio, const Interval& interval, double margin = 0) {
-  const RatioText text = ratio_text(ratio, interval, margin);
+std::string shown(double ratio, const Interval& interval, double margin = 0, double other_margin = 0) {
+  const RatioText text = ratio_text(ratio, interval, {margin, other_margin});
   return text.ratio + " (" + text.low + " to " + text.high + ")";
 }
 
@@ -19,10 +19,20 @@ TEST(RatioText, has_the_decimals_that_its_interval_and_a_decision_need) {
   EXPECT_EQ(shown(1.02, {0.97, 1.07}), "1.02 (0.97 to 1.07)");
   EXPECT_EQ(shown(1, {0.983, 1.017}), "1.00 (0.98 to 1.02)");
   EXPECT_EQ(shown(1, {0.983, 1.017}, 0.02), "1.000 (0.983 to 1.017)") << "both ends are within 2 %, which 0.98 does not show";
+  EXPECT_EQ(shown(0.955, {0.951, 0.959}, 0.02), "0.95 (0.95 to 0.96)");
+  EXPECT_EQ(shown(0.955, {0.951, 0.959}, 0.02, 0.05), "0.955 (0.951 to 0.959)") << "beside the margin of a gate too, which is 0.952";
   EXPECT_EQ(shown(1, {1, 1}), "1.00 (1.00 to 1.00)");
   EXPECT_EQ(shown(1.21, {1.149, 1.271}), "1.21 (1.15 to 1.27)");
   EXPECT_EQ(shown(0.05, {0.04, 0.06}), "0.050 (0.040 to 0.060)");
   EXPECT_EQ(shown(150, {140, 160}), "150 (140 to 160)");
+}
+
+TEST(RatioText, a_ratio_without_an_interval_shows_its_side_of_one) {
+  EXPECT_EQ(ratio_beside_one(0.97), "0.97");
+  EXPECT_EQ(ratio_beside_one(0.997), "0.997");
+  EXPECT_EQ(ratio_beside_one(1.0004), "1.0004");
+  EXPECT_EQ(ratio_beside_one(1), "1.00");
+  EXPECT_EQ(ratio_beside_one(250), "250");
 }
 
 }  // namespace

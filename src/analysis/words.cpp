@@ -65,6 +65,16 @@ std::string format_interval(const Estimate& estimate) {
   return fixed(*estimate.low, decimals) + " to " + fixed(*estimate.high, decimals);
 }
 
+std::string format_interval(const Estimate& estimate, double limit) {
+  if (!estimate.low || !estimate.high || *estimate.low == *estimate.high || !plain(estimate.value)) return format_interval(estimate);
+  constexpr int most_more = 5;
+  const int usual = std::max(0, decimals_of(estimate));
+  const auto hides = [&](double end, int decimals) { return end != limit && fixed(end, decimals) == fixed(limit, decimals); };
+  int decimals = usual;
+  while (decimals < usual + most_more && (hides(*estimate.low, decimals) || hides(*estimate.high, decimals))) ++decimals;
+  return fixed(*estimate.low, decimals) + " to " + fixed(*estimate.high, decimals);
+}
+
 std::string format_interval(const MetricSummary& metric) {
   if (!is_of_two(metric)) return format_interval(metric.estimate);
   return metric.repeats.size() == 2 ? "2 repeats" : "2 nodes";

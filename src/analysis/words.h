@@ -18,6 +18,8 @@ std::string format_significant(double value, int digits = 3);
 std::string format_estimate(const Estimate& estimate);
 // "141.1 to 143.5", with the decimals of format_estimate; empty without an interval or where it is a point.
 std::string format_interval(const Estimate& estimate);
+// The same with as many decimals as it takes to see on which side of `limit` its ends lie.
+std::string format_interval(const Estimate& estimate, double limit);
 // The interval over repeats. With two of them the text is "2 repeats" or "2 nodes": the interval of two values is several times as wide as
 // their difference and only shows how few they are. A comparison needs more than two for the same reason (fewest_repeats).
 std::string format_interval(const MetricSummary& metric);

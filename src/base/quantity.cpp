@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 
 namespace deepgap {
 namespace {
@@ -40,6 +41,25 @@ std::string without_trailing_zeros(std::string text) {
   return text;
 }
 
+constexpr int most_digits = 6;
+
+// Returns whether a percentage, as its text has it, is on another side of `limit` than the fraction that it stands for, or on it.
+bool hides(std::string text, double fraction, double limit) {
+  if (!std::isfinite(fraction) || fraction == limit) return false;
+  text.erase(std::remove(text.begin(), text.end(), ','), text.end());
+  char* end = nullptr;
+  const double shown = std::strtod(text.c_str(), &end), asked = limit * 100;
+  if (end == text.c_str()) return false;
+  constexpr double rounding = 1e-9;
+  const bool is_at_limit = std::abs(shown - asked) <= rounding * std::abs(asked);
+  return is_at_limit || (shown < asked) != (fraction < limit);
+}
+
+std::string with_meaning(double half_width, const std::string& percentage) {
+  if (!std::isfinite(half_width)) return "unknown";
+  return (half_width > 1 ? "too noisy: ±" : "±") + percentage;
+}
+
 }  // namespace
 
 std::string significant_text(double value, int digits) {
@@ -58,15 +78,22 @@ std::string percent_text(double fraction) {
   constexpr double least = 5e-4, most = 1e6;  // numbers beyond these say no more than the words
   if (std::abs(percent) < least) return "0 %";
   if (percent > most) return "over 1,000,000 %";
+  if (std::abs(percent) >= 99.5 && std::abs(percent) < 100) return short_text(percent, 4) + " %";  // less than all
   if (std::abs(percent) >= 10 && std::abs(percent) < 10'000) return fmt::format("{:.0f} %", percent);
   return without_trailing_zeros(significant_text(percent, 2)) + " %";
 }
 
-std::string plus_minus_text(double half_width) {
-  const std::string text = "±" + percent_text(half_width);
-  if (!std::isfinite(half_width)) return "unknown";
-  return half_width > 1 ? "too noisy: " + text : text;
+std::string chosen_percent_text(double fraction) { return short_text(fraction * 100, most_digits) + " %"; }
+
+std::string percent_text(double fraction, double limit) {
+  std::string text = percent_text(fraction);
+  for (int digits = 3; digits <= most_digits && hides(text, fraction, limit); ++digits) text = short_text(fraction * 100, digits) + " %";
+  return text;
 }
+
+std::string plus_minus_text(double half_width) { return with_meaning(half_width, percent_text(half_width)); }
+
+std::string plus_minus_text(double half_width, double target) { return with_meaning(half_width, percent_text(half_width, target)); }
 
 std::string milliseconds_text(double milliseconds) {
   if (!std::isfinite(milliseconds)) return "unknown";

@@ -35,6 +35,27 @@ TEST(Quantity, PercentagesHaveNoExponent) {
   EXPECT_EQ(percent_text(INFINITY), "unknown");
 }
 
+TEST(Quantity, PercentagesShowTheDecisionThatWasMadeByThem) {
+  EXPECT_EQ(percent_text(0.01004, 0.01), "1.004 %");
+  EXPECT_EQ(percent_text(0.00998, 0.01), "0.998 %");
+  EXPECT_EQ(percent_text(0.0312, 0.01), "3.1 %");
+  EXPECT_EQ(percent_text(0.1249, 0.1245), "12.5 %") << "12 % would be on the other side";
+  EXPECT_EQ(percent_text(0.1204, 0.12), "12.04 %");
+  EXPECT_EQ(percent_text(0.01, 0.01), "1 %");
+  EXPECT_EQ(percent_text(12.34, 12.3), "1234 %");
+  EXPECT_EQ(plus_minus_text(0.020003, 0.02), "±2.0003 %");
+  EXPECT_EQ(plus_minus_text(6.8, 0.01), "too noisy: ±680 %");
+  EXPECT_EQ(plus_minus_text(INFINITY, 0.01), "unknown");
+  EXPECT_EQ(percent_text(0.9996), "99.96 %") << "not all";
+}
+
+TEST(Quantity, ChosenPercentagesAreAsTheyWereGiven) {
+  EXPECT_EQ(chosen_percent_text(0.0125), "1.25 %");
+  EXPECT_EQ(chosen_percent_text(0.125), "12.5 %");
+  EXPECT_EQ(chosen_percent_text(0.02), "2 %");
+  EXPECT_EQ(chosen_percent_text(0.00033), "0.033 %");
+}
+
 TEST(Quantity, AWideIntervalSaysWhatItMeans) {
   EXPECT_EQ(plus_minus_text(0.17), "±17 %");
   EXPECT_EQ(plus_minus_text(1), "±100 %");

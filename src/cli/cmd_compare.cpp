@@ -143,6 +143,7 @@ int CompareCommand::run() {
   check_page_path(output_, stores_);
   settings_.margin = checked_positive_fraction(margin_, "--margin", "2%");
   const double slower = fail_if_slower_.empty() ? 0 : checked_positive_fraction(fail_if_slower_, "--fail-if-slower", "2%");
+  settings_.gate_margin = slower;
   Selection first(a_), second(b_);
   const auto first_keys = first.keys(), second_keys = second.keys();
   std::set_union(first_keys.begin(), first_keys.end(), second_keys.begin(), second_keys.end(),

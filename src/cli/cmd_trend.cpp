@@ -1,5 +1,6 @@
 // deepgap trend: how results went from run to run, and where they changed.
 #include "analysis/metric.h"
+#include "analysis/ratio_text.h"
 #include "analysis/trend/trend.h"
 #include "analysis/words.h"
 #include "base/console.h"
@@ -69,6 +70,14 @@ std::string run_text(const TrendRun& run) {
   return format_time(run.started_unix_ns) + (run.version.empty() ? "" : fmt::format(" ({})", run.version));
 }
 
+// Returns the value with the digits that distinguish it from the other one.
+std::string distinct_text(double value, double other) {
+  constexpr int most_digits = 8;
+  int digits = 4;
+  while (digits < most_digits && format_significant(value, digits) == format_significant(other, digits)) ++digits;
+  return format_significant(value, digits);
+}
+
 // Returns what was found, a line each.
 std::vector<std::string> found_lines(const TrendSeries& series, Better better) {
   if (series.runs.size() < fewest_runs) return {fmt::format("too few runs: finding a change takes {}", fewest_runs)};
@@ -76,9 +85,9 @@ std::vector<std::string> found_lines(const TrendSeries& series, Better better) {
   std::vector<std::string> lines;
   for (const TrendChange& change : series.changes)
     lines.push_back(fmt::format("{}: {} from {} on, {} before and {} since (p {:.2g}); the last run before was {}",
-                                change_word(change, better), format_ratio(change.after / change.before), run_text(series.runs[change.at]),
-                                format_significant(change.before, 4), format_significant(change.after, 4), change.p_value,
-                                run_text(series.runs[change.at - 1])));
+                                change_word(change, better), ratio_beside_one(change.after / change.before),
+                                run_text(series.runs[change.at]), distinct_text(change.before, change.after),
+                                distinct_text(change.after, change.before), change.p_value, run_text(series.runs[change.at - 1])));
   return lines;
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/ratio_text.h"
 #include "analysis/words.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "record/record_json.h"
 #include "run/text_table.h"
@@ -21,18 +22,19 @@ constexpr size_t most_facts = 12;
 
 std::string value_text(const PointSummary& point, const std::string& metric) { return format_estimate(point.find(metric)->estimate); }
 
-std::string ratio_text(const PointChange& change, double margin) {
+std::string ratio_text(const PointChange& change, const CompareSettings& settings) {
   if (!change.comparison.interval) return format_ratio(change.comparison.ratio);
-  const RatioText text = ratio_text(change.comparison.ratio, *change.comparison.interval, margin);
+  const RatioText text = ratio_text(change.comparison.ratio, *change.comparison.interval, {settings.margin, settings.gate_margin});
   return fmt::format("{} ({} to {})", text.ratio, text.low, text.high);
 }
 
 std::string verdict_text(const PointChange& change, const CompareSettings& settings) {
-  if (change.change == Change::same) return fmt::format("same within {}", format_percent(settings.margin));
+  if (change.change == Change::same) return fmt::format("same within {}", chosen_percent_text(settings.margin));
   if (change.change != Change::unknown) return name_of(change.change);
   if (!change.comparison.interval) return "not enough data: " + why_too_few(change.comparison);
-  if (change.needs_repeats == 0) return fmt::format("not enough data: detects {}", format_percent(change.smallest_effect));
-  return fmt::format("not enough data: detects {}; {} needs {}", format_percent(change.smallest_effect), format_percent(settings.margin),
+  if (change.needs_repeats == 0) return fmt::format("not enough data: detects {}", percent_text(change.smallest_effect, settings.margin));
+  return fmt::format("not enough data: detects {}; {} needs {}", percent_text(change.smallest_effect, settings.margin),
+                     chosen_percent_text(settings.margin),
                      change.comparison.repeats.over_nodes ? count_of(static_cast<int64_t>(change.needs_repeats), "node", "nodes")
                                                           : count_of(static_cast<int64_t>(change.needs_repeats), "repeat", "repeats"));
 }
@@ -189,7 +191,7 @@ std::string needed_text(const GateResult& found) {
 
 // "geometric mean of 10 points 0.970 (0.965 to 0.976)"
 std::string together_text(const GateResult& found, const ResultsComparison& comparison) {
-  const RatioText text = ratio_text(found.together->ratio, found.together->interval(), found.margin);
+  const RatioText text = ratio_text(found.together->ratio, found.together->interval(), {found.margin});
   return fmt::format("geometric mean of {} points {} ({} to {})", comparison.points.size(), text.ratio, text.low, text.high);
 }
 
@@ -198,7 +200,7 @@ std::string counts_text(const ResultsComparison& comparison, const CompareSettin
   for (const Change change : {Change::slower, Change::faster, Change::same, Change::unknown}) {
     const auto n =
         std::count_if(comparison.points.begin(), comparison.points.end(), [&](const PointChange& p) { return p.change == change; });
-    const std::string name = change == Change::same      ? fmt::format("same within {}", format_percent(settings.margin))
+    const std::string name = change == Change::same      ? fmt::format("same within {}", chosen_percent_text(settings.margin))
                              : change == Change::unknown ? std::string("not enough data")
                                                          : name_of(change);
     if (n > 0) words.push_back(fmt::format("{} {}", n, name));
@@ -247,7 +249,7 @@ std::string comparison_text(const ResultsComparison& comparison, const CompareSe
   for (const PointChange& change : comparison.points) {
     a.cells.push_back(value_text(*change.a, settings.metric));
     b.cells.push_back(value_text(*change.b, settings.metric));
-    ratio.cells.push_back(ratio_text(change, settings.margin));
+    ratio.cells.push_back(ratio_text(change, settings));
     const std::string words = verdict_text(change, settings);
     const std::string word = words.substr(0, words.find(": "));
     cut = cut || (narrow && word != words);
@@ -269,7 +271,7 @@ std::string comparison_markdown(const ResultsComparison& comparison, const Compa
   for (size_t i = 0; i < rows.size(); ++i) {
     const PointChange& change = comparison.points[i];
     text += fmt::format("| {} | {} | {} | {} | {} |\n", rows[i], value_text(*change.a, settings.metric),
-                        value_text(*change.b, settings.metric), ratio_text(change, settings.margin), verdict_text(change, settings));
+                        value_text(*change.b, settings.metric), ratio_text(change, settings), verdict_text(change, settings));
   }
   for (const std::string& note : notes(comparison, settings, sides, labels)) text += "\n- " + note;
   return text + "\n";
@@ -290,7 +292,7 @@ ComparedStores compared_stores(const ResultsComparison& comparison, const Compar
     ComparedPoint point{{rows[i], change.comparison.ratio, {}, {}, change.change == Change::unknown, {}},
                         value_text(*change.a, settings.metric),
                         value_text(*change.b, settings.metric),
-                        ratio_text(change, settings.margin),
+                        ratio_text(change, settings),
                         verdict_text(change, settings)};
     if (change.comparison.interval) {
       point.row.low = change.comparison.interval->low;
@@ -303,7 +305,7 @@ ComparedStores compared_stores(const ResultsComparison& comparison, const Compar
 }
 
 std::string gate_text(const GateAnswer& gate, const ResultsComparison& comparison) {
-  const std::string head = fmt::format("gate (slower by more than {}): {}", format_percent(gate.margin), gate.result);
+  const std::string head = fmt::format("gate (slower by more than {}): {}", chosen_percent_text(gate.margin), gate.result);
   if (!gate.judged) return head + "\n";
   const GateResult& found = *gate.judged;
   const std::string all = fmt::format("of {}", count_of(static_cast<int64_t>(comparison.points.size()), "point", "points"));

@@ -1,6 +1,7 @@
 #include "cli/recommend_text.h"
 
 #include "analysis/cost/prices.h"
+#include "analysis/ratio_text.h"
 #include "analysis/words.h"
 #include "base/quantity.h"
 #include "record/point_option.h"
@@ -64,7 +65,10 @@ std::vector<std::string> facts_of(const Candidate& candidate, const Demand& dema
     facts.push_back(fmt::format("{} J an item", format_significant(*candidate.energy_j_per_item)));
     if (demand.rate) facts.push_back(fmt::format("{} kWh a month", format_significant(kwh_per_month(candidate, rate))));
   }
-  if (candidate.accuracy_loss) facts.push_back(fmt::format("accuracy loss at most {}", format_percent(*candidate.accuracy_loss)));
+  if (candidate.accuracy_loss)
+    facts.push_back(fmt::format("accuracy loss at most {}", demand.accuracy_loss
+                                                                ? percent_text(*candidate.accuracy_loss, *demand.accuracy_loss)
+                                                                : format_percent(*candidate.accuracy_loss)));
   return facts;
 }
 
@@ -88,7 +92,7 @@ std::string demand_text(const Workload& workload, const Demand& demand) {
   std::string text = workload.label;
   if (demand.rate) text += fmt::format(", {} items/s", short_text(*demand.rate, 5));
   for (const LatencyBound& bound : demand.bounds) text += ", " + bound.text;
-  if (demand.accuracy_loss) text += fmt::format(", accuracy loss at most {}", format_percent(*demand.accuracy_loss));
+  if (demand.accuracy_loss) text += fmt::format(", accuracy loss at most {}", chosen_percent_text(*demand.accuracy_loss));
   return text + fmt::format(", least {}", name_of(demand.goal));
 }
 
@@ -96,7 +100,7 @@ std::string nearest_text(const Recommendation& found) {
   if (!found.nearest) return "There is nothing to choose from: see the unknowns below.\n";
   return fmt::format("Nothing meets the SLO. The nearest is {}: {} {} times the limit.\n", way_label(*found.nearest->point),
                      found.nearest->lack == Lack::latency ? "its latency is" : "its loss of accuracy is",
-                     format_significant(found.nearest->excess));
+                     ratio_beside_one(found.nearest->excess));
 }
 
 // Returns the warning above a choice that could embarrass its buyer.

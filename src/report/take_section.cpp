@@ -8,6 +8,7 @@
 
 #include "analysis/cost/prices.h"
 #include "analysis/decide/pareto.h"
+#include "analysis/ratio_text.h"
 #include "analysis/words.h"
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ std::string next_text(const BestByGoal& row) {
   const double times = row.goal->better == Better::lower ? 1 / row.over_next->ratio : row.over_next->ratio;
   constexpr double alike = 1.005;
   if (times < alike) return label + ", as good";
-  return open ? label + ", without significant difference from it" : fmt::format("{}, {} times worse", label, format_ratio(times));
+  return open ? label + ", without significant difference from it" : fmt::format("{}, {} times worse", label, ratio_beside_one(times));
 }
 
 std::string table(const std::vector<BestByGoal>& rows, const std::string& currency) {

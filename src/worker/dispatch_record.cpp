@@ -88,7 +88,7 @@ std::string why_shed(const DispatcherLog& log, const DispatchOptions& options) {
   return fmt::format(
       "{} of {} queries ({}) were shed (rejected because the queue is full), at most {} are allowed. Lower the load, raise instances, "
       "max_batch or queue_limit, or allow more with shed_allowed",
-      log.shed, log.queries, percent_text(share), percent_text(options.shed_allowed));
+      log.shed, log.queries, percent_text(share, options.shed_allowed), chosen_percent_text(options.shed_allowed));
 }
 
 std::string keep_dispatch(Dispatcher* dispatcher, const DispatchOptions& options, Measured& measured) {

@@ -92,7 +92,7 @@ std::string keep_failures(const Failures& failures, int64_t answered, double all
   measured.estimates["failed_share"] = {share, {}, {}, failures.count() + answered};
   if (share <= allowed) return {};
   return fmt::format("{} of {} queries ({}) failed, at most {} are allowed (failed_allowed): {}", failures.count(),
-                     failures.count() + answered, percent_text(share), percent_text(allowed), failures.text());
+                     failures.count() + answered, percent_text(share, allowed), chosen_percent_text(allowed), failures.text());
 }
 
 // The scenario does not wait for what is due after the end of a schedule; the window lasts until then all the same.

@@ -51,6 +51,17 @@ class TrendTest(StoreCase):
         self.assertEqual(change["at"], 6)
         self.assertEqual(change["direction"], "worse")
 
+    def test_a_small_change_is_seen_in_the_numbers(self):
+        """Each night is the first one's copy, so that a change of 0.03 % is one."""
+        self.nights(lambda night: {1: 1})
+        with sqlite3.connect(self.store) as db:
+            [(metric,)] = db.execute("SELECT id FROM metric_names WHERE name = 'throughput'")
+            runs = [run for (run,) in db.execute("SELECT DISTINCT run FROM records ORDER BY started_unix_ns")]
+            for night, run in enumerate(runs):
+                value = (1000 if night < 6 else 1000.3) + 0.001 * (night % 3)
+                db.execute("UPDATE metric_values SET value = ? WHERE metric = ? AND record IN (SELECT id FROM records WHERE run = ?)", (value, metric, run))
+        self.assertRegex(self.trend().stdout, r"better: 1\.0003 from .*, 1,?000\.0 before and 1,?000\.3 since")
+
     def test_a_control_takes_the_machine_out(self):
         self.nights(lambda night: {1: 1 if night < 6 else 0.5, 2: 1 if night < 6 else 0.5}, "--batch", "1,2")
         self.assertIn("2 of 2 series changed", self.trend().stdout)

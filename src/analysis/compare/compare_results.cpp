@@ -129,6 +129,29 @@ std::vector<std::pair<std::string, std::pair<std::string, std::string>>> differi
   return facts;
 }
 
+// Returns how many repeats would give the gate an answer. At the ratios seen it is "slower" where one of them is beyond the limit, which
+// one point alone shows, at the level that Holm leaves it, or the mean of all; else all that are open have to be shown to hold.
+size_t repeats_to_decide(const ResultsComparison& comparison, const GateResult& result, bool lower_is_better, double limit) {
+  const double false_alarms = 1 - default_confidence;
+  std::vector<size_t> slower, held;
+  const double of_points = false_alarms / (result.together ? 2 : 1) / static_cast<double>(comparison.points.size());
+  for (const PointChange* point : result.open) {
+    if (contender_place(point->a->point)) continue;  // its turns were not repeats
+    const RepeatsRatio gain = gain_of(*point, lower_is_better);
+    if (gain.known() && gain.ratio < limit) {
+      slower.push_back(repeats_to_tell(gain, limit, 1 - of_points));
+    } else {
+      held.push_back(repeats_to_tell(gain, limit));
+    }
+  }
+  if (result.together) {
+    const RepeatsRatio gain = gain_of(*result.together, lower_is_better);
+    if (gain.ratio < limit) slower.push_back(repeats_to_tell(gain, limit, 1 - false_alarms / 2));
+  }
+  if (!slower.empty()) return *std::min_element(slower.begin(), slower.end());
+  return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
+}
+
 }  // namespace
 
 const char* name_of(Change change) {
@@ -201,14 +224,13 @@ GateResult judge_gate(const ResultsComparison& comparison, const CompareSettings
       result.slower.push_back(&point);
     } else if (!gain.known() || gain.interval(2 * default_confidence - 1).low <= limit) {
       result.open.push_back(&point);
-      const bool of_turns = contender_place(point.a->point).has_value();  // they were not repeats
-      if (!of_turns) result.needs_repeats = std::max(result.needs_repeats, repeats_to_tell(gain, limit));
     }
   }
   if (!result.slower.empty() || result.together_slower) {
     result.gate = Gate::slower;
   } else if (!result.open.empty() || result.left_out > 0) {
     result.gate = Gate::not_enough_data;
+    result.needs_repeats = repeats_to_decide(comparison, result, lower, limit);
   }
   return result;
 }

@@ -20,6 +20,7 @@ const char* name_of(Change change);
 struct CompareSettings {
   std::string metric = "throughput";  // one that has a better direction
   double margin = 0.02;               // differences within it are the same
+  double gate_margin = 0;             // that a gate judges by as well; 0: there is none
   std::set<std::string> differing;    // axes that the two selections name: a match need not share them
 };
 
@@ -46,7 +47,7 @@ struct GateResult {
   bool together_slower = false;            // it is slower by more than the margin
   std::vector<const PointChange*> open;    // that cannot be excluded, nor shown
   size_t left_out = 0;                     // matched, but without a value of both
-  size_t needs_repeats = 0;                // repeats (or nodes) each side needs to resolve the open ones at these ratios; 0: not known
+  size_t needs_repeats = 0;  // repeats (or nodes) of each side with which the gate has an answer, at the ratios seen; 0: not known
 };
 
 struct ResultsComparison {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <random>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -230,6 +231,31 @@ TEST(CompareResults, AGateSaysWhatIsSlowerAndHowManyRepeatsWouldBeEnough) {
   EXPECT_GT(untold.needs_repeats, 5u);
   EXPECT_EQ(judge_gate(too_few, {}, 0.02).needs_repeats, 0u) << "nothing is known of the scatter";
   EXPECT_EQ(judge_gate(compare_results(a, of({.run = "b"}), {}), {}, 0.02).needs_repeats, 0u);
+}
+
+// One of ten points is slower: the number that is named allows for the ten, and does not wait for those that are equal.
+TEST(CompareResults, SoManyRepeatsAsAGateNamesGiveAnAnswer) {
+  int open = 0, answered = 0;
+  const auto gate = [](int repeats, uint64_t seed) {
+    ResultsCollector a, b;
+    for (int64_t batch = 1; batch <= 10; ++batch) {
+      add(a, {.scatter = 0.01, .repeats = repeats}, batch, seed * 1000 + static_cast<uint64_t>(batch));
+      add(b, {.run = "b", .throughput = batch == 1 ? 96.0 : 99.5, .scatter = 0.01, .repeats = repeats}, batch,
+          seed * 1000 + static_cast<uint64_t>(batch) + 500);
+    }
+    const Results first = a.results(), second = b.results();
+    const GateResult result = judge_gate(compare_results(first, second, {}), {}, 0.02);
+    return std::pair(result.gate, result.needs_repeats);
+  };
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const auto [first, needed] = gate(4, seed);
+    if (first != Gate::not_enough_data) continue;
+    ++open;
+    ASSERT_GT(needed, 4u);
+    answered += gate(static_cast<int>(needed), seed + 1'000'000).first == Gate::slower ? 1 : 0;
+  }
+  ASSERT_GE(open, 50);
+  EXPECT_GE(answered, open * 60 / 100) << "80 % at the ratios seen, which are not the true ones";
 }
 
 // Forty equal points, measured twice: hardly ever a difference in the whole list.

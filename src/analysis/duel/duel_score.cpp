@@ -81,9 +81,9 @@ DuelStanding DuelScore::standing(size_t contender) const {
 
 std::string duel_words(const DuelStanding& standing, const std::string& first, double margin) {
   if (!standing.interval) return unresolved_words(standing, first);
-  const auto [ratio, low, high] = ratio_text(standing.ratio, *standing.interval, margin);
+  const auto [ratio, low, high] = ratio_text(standing.ratio, *standing.interval, {margin});
   if (standing.difference == Difference::same)
-    return fmt::format("the same throughput as {} within {} (ratio {}, {} to {})", first, percent_text(margin), ratio, low, high);
+    return fmt::format("the same throughput as {} within {} (ratio {}, {} to {})", first, chosen_percent_text(margin), ratio, low, high);
   if (standing.difference != Difference::unknown) return fmt::format("throughput {} times ({} to {}) that of {}", ratio, low, high, first);
   return fmt::format("no significant difference in throughput from {} (ratio {}, {} to {})", first, ratio, low, high);
 }

@@ -87,7 +87,7 @@ class IntervalStopping final : public Stopping {
   }
   State state() const override { return state_; }
   std::string reason() const override {
-    const std::string found = width_text(target_name_, found_);
+    const std::string found = width_text(target_name_, found_, asked_);
     if (state_ == State::enough) return fmt::format("{} ({})", found, asked_text(asked_, of_a_repeat_));
     if (state_ == State::exhausted && meter_.length() < budget_) return fmt::format("{} while it was still warming up", found);
     if (state_ == State::exhausted) {

@@ -54,16 +54,17 @@ std::string shape_words(const ThroughputMeter& meter, const ShapeFound& found) {
 
 }  // namespace
 
-std::string width_text(const std::string& target, double found) {
-  return fmt::format("{} {}{}", target, found > 1 && std::isfinite(found) ? "" : "CI ", plus_minus_text(found));
+std::string width_text(const std::string& target, double found, const std::optional<double>& asked) {
+  return fmt::format("{} {}{}", target, found > 1 && std::isfinite(found) ? "" : "CI ",
+                     asked ? plus_minus_text(found, *asked) : plus_minus_text(found));
 }
 
 std::string asked_text(double asked, bool of_a_repeat) {
-  return fmt::format("target {}{}", plus_minus_text(asked), of_a_repeat ? " for each repeat" : "");
+  return fmt::format("target ±{}{}", chosen_percent_text(asked), of_a_repeat ? " for each repeat" : "");
 }
 
 WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& width) {
-  const std::string found = width_text(width.target, width.found);
+  const std::string found = width_text(width.target, width.found, width.asked);
   if (!width.asked && meter.length() < shortest_valid_window)
     return {Verdict::as_found, "",
             fmt::format("{} in {}, no target; too short to see what lasts for seconds", found, format_duration(meter.length())), false};

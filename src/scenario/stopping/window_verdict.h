@@ -23,8 +23,8 @@ struct WindowWidth {
 
 WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& width);
 
-// "throughput CI ±3.1 %", "throughput too noisy: ±680 %"
-std::string width_text(const std::string& target, double found);
+// "throughput CI ±3.1 %", "throughput too noisy: ±680 %"; where a width was asked for, with the digits that show which is larger.
+std::string width_text(const std::string& target, double found, const std::optional<double>& asked);
 // "target ±1 %", "target ±1.5 % for each repeat"
 std::string asked_text(double asked, bool of_a_repeat);
 

@@ -1,5 +1,6 @@
 #include "base/output_file.h"
 
+#include "base/own_file.h"
 #include "base/text.h"
 #include "base/unfinished_file.h"
 
@@ -103,8 +104,8 @@ OutputTarget output_target(const std::string& path) {
   return {end.string(), -1, false};
 }
 
-OutputFile::OutputFile(const std::string& path) : path_(path) {
-  const OutputTarget target = output_target(path);
+OutputFile::OutputFile(const std::string& path, Links links) : path_(path) {
+  const OutputTarget target = links == Links::followed ? output_target(path) : OutputTarget{path};
   if (target.descriptor >= 0) {
     std::fflush(stdout);                                                     // what was printed before stands before it
     file_ = FileDescriptor(::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 0));  // a socket cannot be opened by its name
@@ -119,6 +120,12 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
     temporary_.clear();
     fail(error);
   }
+}
+
+void replace_file(const std::string& path, std::string_view content) {
+  OutputFile file(path, OutputFile::Links::replaced);
+  file.write(content);
+  file.finish();
 }
 
 OutputFile::~OutputFile() {

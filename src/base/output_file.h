@@ -25,7 +25,8 @@ void refuse_foreign_links(const std::string& path);
 class OutputFile {
  public:
   // Opens the output; a file that is there already stays untouched until finish().
-  explicit OutputFile(const std::string& path);
+  enum class Links { followed, replaced };
+  explicit OutputFile(const std::string& path, Links links = Links::followed);
   ~OutputFile();  // without finish() nothing stays, but for what a device or pipe has got
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

@@ -1,5 +1,6 @@
 #include "base/output_file.h"
 
+#include "base/own_file.h"
 #include "base/temporary_folder.h"
 #include "base/test_error.h"
 
@@ -90,6 +91,37 @@ TEST(OutputFile, DoesNotFollowAnotherUsersLinkInASharedFolder) {
   ASSERT_EQ(::chmod(shared.c_str(), 0755), 0);
   write_file_atomic(link, "as in a folder that is not shared");
   EXPECT_EQ(read_text(victim), "as in a folder that is not shared");
+}
+
+TEST(OutputFile, FilesOfTheCacheReplaceLinks) {
+  const TemporaryFolder folder;
+  const std::string link = folder / "link", victim = folder / "victim";
+  write_file_atomic(victim, "before");
+  fs::create_symlink(victim, link);
+  replace_file(link, "after");
+  EXPECT_EQ(read_text(victim), "before");
+  EXPECT_EQ(read_text(link), "after");
+  EXPECT_FALSE(fs::is_symlink(link));
+}
+
+// A link is another user's where he made it, also to a file of one's own.
+TEST(OutputFile, AnotherUsersLinkIsNoOwnFile) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make another user's link";
+  constexpr uid_t stranger = 65'534;
+  const TemporaryFolder folder;
+  const std::string link = folder / "link", file = folder / "file";
+  write_file_atomic(file, "mine");
+  fs::create_symlink(file, link);
+  EXPECT_TRUE(is_own_file(file));
+  EXPECT_TRUE(is_own_file(link));
+  ASSERT_EQ(::lchown(link.c_str(), stranger, stranger), 0);
+  EXPECT_FALSE(is_own_file(link));
+  ASSERT_EQ(::lchown(link.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(file.c_str(), stranger, stranger), 0);
+  EXPECT_FALSE(is_own_file(file));
+  EXPECT_FALSE(is_own_file(link));
+  EXPECT_FALSE(is_own_file(folder.path())) << "a folder";
+  EXPECT_FALSE(is_own_file(folder / "none"));
 }
 
 // A folder on the way may be the link, also behind a link of one's own.

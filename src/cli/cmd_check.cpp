@@ -232,7 +232,7 @@ class CheckCommand : public Command {
     if (json_) {
       const nlohmann::json json{{"model", request_.model.name},     {"backend", actual.version}, {"precision", name_of(request_.precision)},
                                 {"samples", actual.samples.size()}, {"pass", nullptr},           {"unchecked", why}};
-      fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
     } else {
       print_wrapped(fmt::format("{} {} on {}: unchecked: {}\n", actual.version, name_of(request_.precision), printable(request_.model.name),
                                 printable(why)));

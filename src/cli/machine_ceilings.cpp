@@ -114,7 +114,7 @@ ShownCeilings found_or_measured(const std::optional<json>& who, const std::strin
   result.measured = true;
   if (!file.empty() && is_undisturbed(result.ceilings)) {
     make_directories(std::filesystem::path(file).parent_path().string());
-    write_file_atomic(file, json{{"of", *who}, {"ceilings", answer}}.dump(2));
+    replace_file(file, json{{"of", *who}, {"ceilings", answer}}.dump(2));
   }
   return result;
 }

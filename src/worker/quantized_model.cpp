@@ -214,7 +214,7 @@ KeptQuantized find_quantized(const std::string& cache_dir, const std::string& ke
 void keep_quantized(const std::string& cache_dir, const std::string& key, const QuantizedModel& quantized) {
   if (cache_dir.empty()) return;
   make_directories(cache_dir + "/quantized");
-  write_file_atomic(path_of(cache_dir, key), write_onnx(quantized.graph, quantized.metadata));
+  replace_file(path_of(cache_dir, key), write_onnx(quantized.graph, quantized.metadata));
 }
 
 Facts quantized_facts(const std::map<std::string, std::string>& metadata) {

@@ -11,7 +11,6 @@
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -116,13 +115,10 @@ void keep_reference(const std::string& cache_dir, const std::string& key, const 
   }
   make_directories(cache_dir + "/references");
   const std::string path = reference_path(cache_dir, key, reference.against);
-  const std::string temporary = fmt::format("{}.{}", path, random_id());
   try {
-    write_safetensors(temporary, tensors, {{"against", reference.against}});
-    std::filesystem::rename(temporary, path);
-  } catch (const std::exception& error) {
-    ::unlink(temporary.c_str());
-    throw Error(ErrorKind::input, fmt::format("cannot write {}: {}; name another folder with --cache", path, error.what()));
+    replace_file(path, safetensors_content(tensors, {{"against", reference.against}}));
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}; name another folder with --cache", error.what()));
   }
 }
 

@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <numeric>
 #include <utility>
 
@@ -192,9 +191,7 @@ void provide_train_reference(const WorkOrder& order, const PointOptions& options
   std::copy(losses.begin(), losses.end(), writable<double>(told).begin());
   kept.emplace("loss", std::move(told));
   make_directories(order.cache_dir + "/references");
-  const std::string path = reference_path(order.cache_dir, key), temporary = fmt::format("{}.{}", path, random_id());
-  write_safetensors(temporary, kept, {{"against", "libtorch fp32 on the CPU"}});
-  std::filesystem::rename(temporary, path);
+  replace_file(reference_path(order.cache_dir, key), safetensors_content(kept, {{"against", "libtorch fp32 on the CPU"}}));
 }
 
 CheckResult compare_training(const TrainResult& reference, const TrainResult& result, const std::map<std::string, Tensor>& begin) {
@@ -230,7 +227,7 @@ std::string other_losses(const std::vector<double>& losses, const std::vector<do
   for (size_t i = 0; i < losses.size() && i < expected.size(); ++i) {
     if (std::abs(losses[i] - expected[i]) <= tolerance * std::abs(expected[i])) continue;
     return fmt::format("step {} has the loss {:.6g}, {} has {:.6g}, and {} are allowed", i + 1, losses[i], whose, expected[i],
-                       percent_text(tolerance));
+                       chosen_percent_text(tolerance));
   }
   return {};
 }

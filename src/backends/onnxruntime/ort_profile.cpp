@@ -3,6 +3,7 @@
 #include "backends/common/precision_tally.h"
 #include "backends/onnxruntime/ort_failure.h"
 #include "backends/onnxruntime/ort_slot.h"
+#include "base/json_words.h"
 #include "base/private_folder.h"
 
 #include <fmt/format.h>
@@ -94,7 +95,7 @@ std::vector<OrtNodeRun> parse_ort_profile(const std::string& text) {
       nodes.push_back(node_run(event));
     }
   } catch (const json::exception& failure) {
-    throw Error(ErrorKind::internal, fmt::format("onnxruntime's profile cannot be read: {}", failure.what()));
+    throw Error(ErrorKind::internal, fmt::format("onnxruntime's profile cannot be read: {}", json_words(failure)));
   }
   return nodes;
 }

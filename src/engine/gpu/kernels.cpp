@@ -67,7 +67,7 @@ void Kernels::make(const std::string& key, const std::string& source, Made& made
   if (folder_.empty()) return;
   try {
     make_directories(folder_);
-    write_file_atomic(path_of(key), sealed(made.cubin));
+    replace_file(path_of(key), sealed(made.cubin));
   } catch (const Error&) {  // a cache that cannot be written costs time, nothing else
   }
 }

@@ -106,7 +106,7 @@ void TunedFile::save() {
     for (const auto& [key, winner] : added_) all[key] = winner;
     std::string text = std::string(first_line) + "\n";
     for (const auto& [key, winner] : all) text += fmt::format("{}\t{}\t{}\n", key, winner.variant, winner.nanoseconds);
-    write_file_atomic(path_, text);
+    replace_file(path_, text);
     added_.clear();
   } catch (const Error&) {
   }

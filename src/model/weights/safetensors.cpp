@@ -164,8 +164,7 @@ std::map<std::string, Tensor> read_safetensors(const std::string& path) {
   return parse_safetensors(file, path);
 }
 
-void write_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+std::string safetensors_content(const std::map<std::string, Tensor>& tensors, const std::map<std::string, std::string>& metadata) {
   std::vector<std::pair<std::string, const Tensor*>> order;
   for (const auto& [name, tensor] : tensors) order.emplace_back(name, &tensor);
   // Wide elements first, so that all stay aligned.
@@ -187,7 +186,12 @@ void write_safetensors(const std::string& path, const std::map<std::string, Tens
   content.reserve(content.size() + text.size() + at);
   content += text;
   for (const auto& [name, tensor] : order) content.append(reinterpret_cast<const char*>(tensor->data.get()), tensor->bytes());
-  write_file_atomic(path, content);
+  return content;
+}
+
+void write_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  write_file_atomic(path, safetensors_content(tensors, metadata));
 }
 
 }  // namespace deepgap

@@ -13,6 +13,7 @@ namespace deepgap {
 // Tensors alias the mapped file where their elements are aligned there. Throws Error{input}: "PATH: cause".
 std::map<std::string, Tensor> read_safetensors(const std::string& path);
 std::map<std::string, Tensor> parse_safetensors(const MappedFile& file, const std::string& name);
+std::string safetensors_content(const std::map<std::string, Tensor>& tensors, const std::map<std::string, std::string>& metadata = {});
 void write_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

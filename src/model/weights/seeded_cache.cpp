@@ -104,16 +104,11 @@ std::map<std::string, Tensor> SeededCache::load() const {
 
 void SeededCache::store(const std::map<std::string, Tensor>& tensors) const {
   if (path_.empty()) return;
-  const std::string unfinished = path_ + "." + random_id();
-  std::error_code failed;
   try {
     make_directories(std::filesystem::path(path_).parent_path().string());
-    write_safetensors(unfinished, tensors, {{"made_by", "deepgap seeded weights"}});
-    std::filesystem::rename(unfinished, path_, failed);
-  } catch (const Error&) {
-    failed = std::make_error_code(std::errc::io_error);  // read-only or full: the next load measures again
+    replace_file(path_, safetensors_content(tensors, {{"made_by", "deepgap seeded weights"}}));
+  } catch (const Error&) {  // read-only or full: the next load measures again
   }
-  if (failed) std::filesystem::remove(unfinished, failed);
 }
 
 }  // namespace deepgap

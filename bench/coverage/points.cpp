@@ -1,16 +1,14 @@
-// Checks a Point of several repeats, by Records and the classes that summarise and compare them: its verdict and its interval, its
-// percentiles beside its extremes, gates, and ratios as text. Fixed seeds.
+// Checks a Point of several repeats, by Records and the classes that summarise them: its verdict and its interval, its percentiles beside
+// its extremes, and ratios as text. Fixed seeds.
 #include "comparisons.h"
 #include "simulated_run.h"
 
-#include "analysis/compare/compare_results.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "analysis/point_summary.h"
 #include "analysis/ratio_text.h"
 #include "analysis/results.h"
 #include "stats/compare.h"
-#include "stats/multiple.h"
 
 #include <fmt/format.h>
 
@@ -24,23 +22,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double asked = 0.01, within = 0.003;
-
-// One repeat: a process of its own, whose window knows its mean to 0.3 % or, where it was too short, to 1.4 %.
-Record repeat_of(Random& random, double truth, double process, bool wide, int repeat, int64_t batch = 1, const std::string& run = "r") {
-  std::normal_distribution<double> normal;
-  const double own = wide ? 0.007 : within, value = truth * std::exp(process * normal(random) + own * normal(random));
-  Record record;
-  record.run_id = run;
-  record.repeat = repeat;
-  record.point.model = "a";
-  record.point.batch = batch;
-  record.stopping.interval = asked;
-  record.verdict = wide ? Verdict::unstable : Verdict::valid;
-  if (wide) record.reason = "throughput +-1.4% at the budget of 2 s, asked 1%";
-  record.estimates["throughput"] = {value, value * (1 - 2 * own), value * (1 + 2 * own), 1000};
-  return record;
-}
+constexpr double asked = asked_of_repeats;
 
 std::vector<Record> repeats_of(Random& random, double truth, double process, bool wide, int k) {
   std::vector<Record> records;
@@ -118,107 +100,6 @@ void print_wide_intervals(int series) {
   }
 }
 
-// Applies the former rule: a difference is tested for, and the ratio seen is held against the margin.
-bool failed_before(const ResultsComparison& found, double margin) {
-  std::vector<double> p_values;
-  for (const PointChange& point : found.points) p_values.push_back(point.comparison.repeats.p_value());
-  const std::vector<double> adjusted = holm_adjusted(p_values);
-  for (size_t i = 0; i < found.points.size(); ++i) {
-    if (std::log(found.points[i].comparison.ratio) < -std::log1p(margin) && adjusted[i] < 1 - default_confidence) return true;
-  }
-  return false;
-}
-
-// Gates of one kind: how many of their points are slower, and by how much.
-struct GateRow {
-  double slower = 0;
-  int points = 10;
-  double process = 0;       // scatter of each point's repeats
-  int slower_points = 10;   // the others are equal
-  double whole_repeat = 0;  // scatter of all points of a repeat together
-};
-
-struct GateCounts {
-  int before = 0, fails = 0, open = 0;
-};
-
-GateCounts count_gates(const GateRow& row, int series, Random& random) {
-  constexpr double margin = 0.02;
-  constexpr int repeats = 5;
-  std::normal_distribution<double> normal;
-  GateCounts counts;
-  for (int i = 0; i < series; ++i) {
-    ResultsCollector a, b;
-    std::vector<double> of_a(repeats, 100), of_b(repeats, 100);
-    for (int repeat = 0; repeat < repeats && row.whole_repeat > 0; ++repeat) {
-      of_a[repeat] *= std::exp(row.whole_repeat * normal(random));
-      of_b[repeat] *= std::exp(row.whole_repeat * normal(random));
-    }
-    for (int64_t batch = 1; batch <= row.points; ++batch) {
-      const double factor = batch <= row.slower_points ? 1 / (1 + row.slower) : 1;
-      for (int repeat = 0; repeat < repeats; ++repeat) {
-        a.add(repeat_of(random, of_a[repeat], row.process, false, repeat, batch, "a"));
-        b.add(repeat_of(random, of_b[repeat] * factor, row.process, false, repeat, batch, "b"));
-      }
-    }
-    const Results first = a.results(), second = b.results();
-    const ResultsComparison found = compare_results(first, second, {});
-    const GateResult gate = judge_gate(found, {}, margin);
-    counts.before += failed_before(found, margin) ? 1 : 0;
-    counts.fails += gate.gate == Gate::slower ? 1 : 0;
-    counts.open += gate.gate == Gate::not_enough_data ? 1 : 0;
-  }
-  return counts;
-}
-
-void print_gate_row(const std::string& first_cells, const GateRow& row, int series, uint64_t seed) {
-  Random random(seed);
-  const GateCounts counts = count_gates(row, series, random);
-  fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", first_cells, percent(counts.before, series), percent(counts.fails, series),
-             percent(counts.open, series), percent(series - counts.fails - counts.open, series));
-  std::fflush(stdout);
-}
-
-void print_gates(int series) {
-  fmt::print("\nGates `--fail-if-slower 2%`, all their points slower by so much, 5 repeats of each side in runs apart, {} gates a row\n",
-             series);
-  fmt::print(
-      "| slower by | points | processes apart | before: fails, % | fails, % | not enough data, % | passes, % |\n"
-      "| --- | --- | --- | --- | --- | --- | --- |\n");
-  uint64_t seed = 41'200;
-  for (const auto& [slower, points, process] : {std::tuple(0.0, 10, 0.005),
-                                                {0.0, 10, 0.01},
-                                                {0.015, 10, 0.005},
-                                                {0.015, 10, 0.01},
-                                                {0.019, 10, 0.005},
-                                                {0.019, 40, 0.005},
-                                                {0.03, 10, 0.003},
-                                                {0.03, 10, 0.005},
-                                                {0.03, 10, 0.01},
-                                                {0.05, 10, 0.01},
-                                                {0.03, 1, 0.005},
-                                                {0.03, 1, 0.01}})
-    print_gate_row(fmt::format("{:g} % | {} | {:g} %", 100 * slower, points, 100 * process), {slower, points, process, points}, series,
-                   ++seed);
-}
-
-void print_other_gates(int series) {
-  fmt::print("\nLikewise, gates of ten points, some of them slower by so much; whole repeats, with all their points, scatter too\n");
-  fmt::print(
-      "| slower by | points that are slower | processes apart | whole repeats apart | before: fails, % | fails, % | not enough data, % "
-      "| passes, % |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
-  uint64_t seed = 41'250;
-  for (const auto& [slower, slower_points, process, whole] : {std::tuple(0.019, 1, 0.005, 0.0),
-                                                              {0.03, 1, 0.005, 0.0},
-                                                              {0.05, 1, 0.005, 0.0},
-                                                              {0.05, 1, 0.01, 0.0},
-                                                              {0.019, 10, 0.005, 0.01},
-                                                              {0.03, 10, 0.005, 0.01},
-                                                              {0.05, 10, 0.005, 0.01}})
-    print_gate_row(fmt::format("{:g} % | {} | {:g} % | {:g} %", 100 * slower, slower_points, 100 * process, 100 * whole),
-                   {slower, 10, process, slower_points, whole}, series, ++seed);
-}
-
 void print_extremes(int series) {
   fmt::print("\nA Point's percentiles beside its extremes, lognormal queries (sigma 0.1), processes 5 % apart, {} points a row\n", series);
   fmt::print(
@@ -275,7 +156,7 @@ void print_texts(int series) {
     for (int i = 0; i < series; ++i) {
       const double ratio = std::exp(std::uniform_real_distribution<double>(-0.04, 0.04)(random));
       const Interval interval{ratio * std::exp(-half), ratio * std::exp(half)};
-      const RatioText text = ratio_text(ratio, interval, margin);
+      const RatioText text = ratio_text(ratio, interval, {margin});
       bool hidden = false, was_hidden = false;
       for (const double limit : {1.0, 1 + margin, 1 / (1 + margin)}) {
         hidden = hidden || is_hidden(text.low, interval.low, limit) || is_hidden(text.high, interval.high, limit);
@@ -296,11 +177,6 @@ void print_points(int series) {
   print_wide_intervals(series);
   print_extremes(std::max(1, series / 10));
   print_texts(series);
-}
-
-void print_all_gates(int series) {
-  print_gates(std::max(1, series / 10));
-  print_other_gates(std::max(1, series / 10));
 }
 
 }  // namespace deepgap

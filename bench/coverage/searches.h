@@ -6,6 +6,7 @@ namespace deepgap {
 void print_warmups(int series);
 void print_arrivals(int series);  // the processes, and the queues that they make
 void print_peaks(int series);     // searches for the largest load that holds a bound
+void print_budgets(int series);   // such searches within a time
 void print_tuning(int series);    // searches for the best of many configurations
 
 }  // namespace deepgap

@@ -57,6 +57,21 @@ SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& set
   return run;
 }
 
+Record repeat_of(Random& random, double truth, double process, bool wide, int repeat, int64_t batch, const std::string& run) {
+  std::normal_distribution<double> normal;
+  const double own = wide ? 0.007 : 0.003, value = truth * std::exp(process * normal(random) + own * normal(random));
+  Record record;
+  record.run_id = run;
+  record.repeat = repeat;
+  record.point.model = "a";
+  record.point.batch = batch;
+  record.stopping.interval = asked_of_repeats;
+  record.verdict = wide ? Verdict::unstable : Verdict::valid;
+  if (wide) record.reason = "throughput +-1.4% at the budget of 2 s, asked 1%";
+  record.estimates["throughput"] = {value, value * (1 - 2 * own), value * (1 + 2 * own), 1000};
+  return record;
+}
+
 bool holds(const Estimate& estimate, double truth) {
   return estimate.low && *estimate.low <= truth && (!estimate.high || truth <= *estimate.high);
 }

@@ -24,6 +24,10 @@ struct SimulatedRun {
 
 SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& settings);
 
+// One repeat of a Point: a process of its own, whose window knows its mean to 0.3 % or, where it was too short, to 1.4 %.
+inline constexpr double asked_of_repeats = 0.01;
+Record repeat_of(Random& random, double truth, double process, bool wide, int repeat, int64_t batch = 1, const std::string& run = "r");
+
 // Returns whether an interval holds the truth, which the tables count. Without an upper end it bounds nothing there.
 bool holds(const Estimate& estimate, double truth);
 double median_of(std::vector<double> values);  // 0 of none

@@ -19,7 +19,7 @@ struct Statement {
   std::string headline;                     // "resnet50: native at batch 16 is fastest, 142.3 items/s"
   std::string detail;                       // "1.21 times (1.15 to 1.27) that of onnxruntime at its best, batch 8"
   std::vector<const PointSummary*> points;  // the evidence; of the Results it was drawn from
-  double effect = 0;                        // what it is about, as certain_effect() of comparison.h; larger: more important
+  double effect = 0;                        // by how much what it compares differs, as certain_effect() of comparison.h; 0: no rival
 };
 
 // The input of a Finding: the Store and how its Points are arranged.
@@ -44,7 +44,9 @@ struct FindingStatements {
   Place place = Place::summary;
   std::vector<Statement> statements;
 };
-// Returns the statements of every Finding, in order, those of one with the largest effect first; Findings without statements are left out.
+// Returns the statements of every Finding, in order, the most important of each first: that with the largest effect; of equal effects the
+// result that can be trusted most, by the verdict of the point that it is about; then that which rests on more records. Findings without
+// statements are left out.
 std::vector<FindingStatements> all_findings(const Evidence& evidence);
 
 }  // namespace deepgap

@@ -107,6 +107,58 @@ TEST(Findings, the_largest_effect_comes_first) {
   }
 }
 
+// Without a rival: what has a verdict to trust, then what rests on most records; the models' names decide last.
+TEST(Findings, without_a_rival_the_most_trusted_comes_first) {
+  ResultsCollector collector;
+  const auto add_repeats = [&](const std::string& model, int repeats, Verdict verdict) {
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+      Record record = failed(Outcome::ok, "");
+      record.point.model = model;
+      record.repeat = repeat;
+      record.verdict = verdict;
+      const double x = 100 + 0.1 * repeat;
+      record.estimates["throughput"] = {x, x - 0.1, x + 0.1, 100};
+      collector.add(record);
+    }
+  };
+  add_repeats("a_unstable", 5, Verdict::unstable);
+  add_repeats("b_few", 3, Verdict::valid);
+  add_repeats("c_without_target", 5, Verdict::as_found);
+  add_repeats("d_most", 5, Verdict::valid);
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  const auto said = all_findings({results, workloads});
+  const auto best = std::find_if(said.begin(), said.end(), [](const FindingStatements& finding) { return finding.id == "best_engine"; });
+  ASSERT_NE(best, said.end());
+  std::vector<std::string> models;
+  for (const Statement& statement : best->statements) models.push_back(statement.headline.substr(0, statement.headline.find(':')));
+  EXPECT_THAT(models, ::testing::ElementsAre("d_most", "b_few", "c_without_target", "a_unstable"));
+}
+
+// Where batches help most, and where a device differs most, comes first too.
+TEST(Findings, the_largest_gain_by_batch_and_by_device_comes_first) {
+  ResultsCollector collector;
+  for (const auto& [model, gain] : {std::pair("a_small", 1.2), std::pair("b_large", 3.0)}) {
+    for (const auto& [device, speed] : {std::pair("NVIDIA H100", 100.0), std::pair("NVIDIA H200", 100 * gain)}) {
+      for (const int64_t batch : {1, 2, 4}) {
+        const double x = batch == 1 ? speed : speed * gain;
+        add(collector,
+            {.model = model, .batch = batch, .throughputs = {x, x * 1.01, x * 0.99, x}, .device = "cuda", .device_name = device});
+      }
+    }
+  }
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  size_t seen = 0;
+  for (const FindingStatements& finding : all_findings({results, workloads})) {
+    if (finding.id != "batch_peak" && finding.id != "devices") continue;
+    ++seen;
+    ASSERT_THAT(finding.statements, SizeIs(2)) << finding.id;
+    EXPECT_THAT(finding.statements[0].headline, HasSubstr("b_large")) << finding.id;
+  }
+  EXPECT_EQ(seen, 2U);
+}
+
 // Eight nodes that measured one Point twice each; the fourth is a tenth slower.
 ResultsCollector eight_nodes(double of_fourth, const std::string& scenario) {
   ResultsCollector collector;

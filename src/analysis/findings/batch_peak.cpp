@@ -73,6 +73,8 @@ class BatchPeak final : public Finding {
     statement.headline = least == most ? fmt::format("{}: batch {} is enough to be within 5 % of the peak", workload.label, least)
                                        : fmt::format("{}: 95 % of the peak is reached at batch {} to {}", workload.label, least, most);
     statement.detail = sweeps.size() == 1 ? words_for(sweeps[0]) : words_for_all(fastest_first);
+    const Sweep& fastest = fastest_first.front();
+    if (fastest.peak != fastest.first) statement.effect = certain_effect(compare_points(*fastest.peak, *fastest.first, "throughput"));
     return statement;
   }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace deepgap {
@@ -65,18 +66,23 @@ class Cheapest final : public Finding {
                                 format_estimate(best.point->find(per_item)->estimate), currency);
     said.points = {best.point};
     std::vector<std::string> others;
+    double nearest = INFINITY;  // a choice matters as much as the next one costs more
     for (const auto& [device, other] : devices) {
       if (other.point == best.point) continue;
       const auto times = compare_points(*other.point, *best.point, per_item);
       if (!times) continue;
       said.points.push_back(other.point);
+      nearest = std::min(nearest, certain_effect(times));
       const bool open = times->interval && !times->separable();
       others.push_back(open ? fmt::format("{} without significant difference from it", device)
                             : fmt::format("{} at its cheapest, {} batch {}, costs {} times as much{}", device,
                                           name_of(other.point->point.precision), other.point->point.batch,
                                           format_ratio(times->ratio, times->interval), times->interval ? "" : " (single run)"));
     }
-    if (!others.empty()) said.detail = list_of(others) + ".";
+    if (!others.empty()) {
+      said.detail = list_of(others) + ".";
+      said.effect = nearest;  // finite: each of the others was compared
+    }
     return said;
   }
 };

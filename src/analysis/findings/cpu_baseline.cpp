@@ -67,6 +67,7 @@ class CpuBaseline final : public Finding {
                         workload.label + ": " + headline,
                         fmt::format("{} against {}.", where(equal.gpu), where(equal.cpu)),
                         {equal.gpu.point, equal.cpu.point}};
+    statement.effect = certain_effect(compare_points(*equal.gpu.point, *equal.cpu.point, "throughput"));
     const std::string across = words(best);
     if (!across.empty() && across != headline) {
       statement.detail += " Across precisions, " + across + ".";

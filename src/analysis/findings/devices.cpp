@@ -64,6 +64,7 @@ class Devices final : public Finding {
       by_precision[ratio.precision].push_back(&ratio);
       said.points.push_back(ratio.first);
       said.points.push_back(ratio.second);
+      said.effect = std::max(said.effect, certain_effect(ratio.throughput));
     }
     const auto [least, most] = std::minmax_element(all.begin(), all.end(), is_smaller);
     const std::string caveat = caveat_of(all), low = words_of(**least, caveat), high = words_of(**most, caveat);

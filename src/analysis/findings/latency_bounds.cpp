@@ -71,7 +71,7 @@ class LatencyBounds final : public Finding {
     const std::string bound = option_of(any.point->point, "bound");
     Statement said;
     for (const Loaded& loaded : points) said.points.push_back(loaded.point);
-    said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without_load(*any.line), any.point->point.batch);
+    said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without_load_and_slo(*any.line), any.point->point.batch);
     const auto untold = std::find_if(points.begin(), points.end(), is_untold);
     const std::string open = untold == points.end() ? "" : fmt::format(" It is inconclusive{}: {}", at(*untold), untold->point->reason);
     std::vector<Loaded> decided;

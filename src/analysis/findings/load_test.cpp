@@ -72,6 +72,24 @@ TEST(Findings, a_latency_bound_is_held_or_broken_with_its_reason) {
   EXPECT_EQ(statements[1].detail, "p99 latency is 21 ms");
 }
 
+// Two SLOs of one model make a label name them; a statement that names the SLO anyway says it once.
+TEST(Findings, a_latency_slo_is_named_once) {
+  ResultsCollector collector;
+  for (const char* slo : {"p99=15ms", "p50=5ms"}) {
+    Record record;
+    record.point.model = "resnet50";
+    record.point.scenario = "server";
+    record.point.options = {{"bound", slo}, {"rate", "100"}};
+    record.verdict = Verdict::valid;
+    record.estimates["achieved_rate"] = {99.5, {}, {}, 1000};
+    collector.add(record);
+  }
+  std::vector<std::string> headlines;
+  for (const Statement& statement : find("latency_bounds", collector)) headlines.push_back(statement.headline);
+  EXPECT_THAT(headlines, ::testing::UnorderedElementsAre("resnet50, native, batch 1: meets p99=15ms at 99.5 queries a second",
+                                                         "resnet50, native, batch 1: meets p50=5ms at 99.5 queries a second"));
+}
+
 TEST(Findings, a_peak_is_told_with_its_confidence) {
   ResultsCollector collector;
   const auto add_runs = [&](const std::string& role, const std::string& rate, int held, int missed) {

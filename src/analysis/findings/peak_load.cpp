@@ -93,8 +93,8 @@ class PeakLoad final : public Finding {
     Statement said;
     said.tone = Tone::result;
     said.points.push_back(best->point);
-    said.headline = fmt::format("{}, {}: {} {} are the most that meet {}", workload.label, label_without_load(*best->line), load, unit,
-                                option_of(key, "bound", "the bound"));
+    said.headline = fmt::format("{}, {}: {} {} are the most that meet {}", workload.label, label_without_load_and_slo(*best->line), load,
+                                unit, option_of(key, "bound", "the bound"));
     said.detail = fmt::format("{} of {} runs there met it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
                               100 * sign_confidence(best->runs, best->held));
     if (above != nullptr) {

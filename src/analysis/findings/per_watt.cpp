@@ -41,6 +41,7 @@ class PerWatt final : public Finding {
       statement.detail =
           fmt::format("That is {}.", comparison_words(*gain, fmt::format("the fastest of its line, batch {}", fastest->point.batch)));
       statement.points.push_back(fastest);
+      statement.effect = certain_effect(gain);
     }
     return statement;
   }

@@ -160,6 +160,13 @@ std::string label_without_load(const Line& line) {
   return shown.label;
 }
 
+std::string label_without_load_and_slo(const Line& line) {
+  Line shown = line;
+  shown.label = label_without_load(line);
+  const std::string slo = option_of(line.key, "bound");
+  return slo.empty() ? shown.label : label_without(shown, "bound=" + slo);
+}
+
 namespace {
 
 std::vector<std::string> parts_of(const std::string& label) {

@@ -45,6 +45,8 @@ std::string label_without_threads(const Line& line);
 std::string label_without_device(const Line& line);
 // Returns the label without the load that the Line offers (record/load_axis.h) and what a search notes on its runs.
 std::string label_without_load(const Line& line);
+// Likewise without the latency SLO, for statements that name both.
+std::string label_without_load_and_slo(const Line& line);
 
 // Labels side by side, without the parts that all of them have: "inputs=host · batch 8", "inputs=ready · batch 8" become what differs. One
 // that would be empty stays whole; so does a single one.

@@ -23,6 +23,13 @@ constexpr double low_occupancy = 0.25, far_from_roof = 0.3, layer_worth_saying =
 
 std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
+// A kernel's short name. One that is mangled may have thousands of characters, of which the first name it.
+std::string kernel_words(const std::string& name) {
+  constexpr size_t most = 60;
+  const std::string text = short_kernel_name(name);
+  return text.size() <= most ? text : text.substr(0, most) + "...";
+}
+
 double bound_share(const ProfileRows& rows, const std::string& name) {
   for (const auto& [bound, share] : rows.bounds)
     if (bound == name) return share;
@@ -92,23 +99,23 @@ bool leaves_much_idle(const Occupancy& occupancy) {
 }
 
 Explanation few_warps(const Noticed& low, double share) {
-  return {"low_occupancy",
-          fmt::format(
-              "Few warps: {} of the kernels' time is in kernels of which a multiprocessor holds less than a quarter of the warps it could",
-              whole_percent(share)),
-          fmt::format(
-              "{} with {} registers a thread and {} of shared memory: {} block{} at a time, limited by {}. Kernels that keep tensor "
-              "cores busy with few warps are made so",
-              short_kernel_name(low.longest->name), low.longest->registers, format_bytes(static_cast<double>(low.longest->shared_bytes)),
-              low.occupancy.blocks, low.occupancy.blocks == 1 ? "" : "s", low.occupancy.limiter)};
+  return {
+      "low_occupancy",
+      fmt::format(
+          "Few warps: {} of the kernels' time is in kernels of which a multiprocessor holds less than a quarter of the warps it could",
+          whole_percent(share)),
+      fmt::format("{} with {} registers a thread and {} of shared memory: {} block{} at a time, limited by {}. Kernels that keep tensor "
+                  "cores busy with few warps are made so",
+                  kernel_words(low.longest->name), low.longest->registers, format_bytes(static_cast<double>(low.longest->shared_bytes)),
+                  low.occupancy.blocks, low.occupancy.blocks == 1 ? "" : "s", low.occupancy.limiter)};
 }
 
 Explanation few_blocks(const Noticed& tail, double share, int multiprocessors) {
   return {"tail",
           fmt::format("Not enough blocks: {} of the kernels' time is in grids that leave much of the device idle in their last round",
                       whole_percent(share)),
-          fmt::format("{} is {:.1f} rounds of what {} multiprocessors hold at once", short_kernel_name(tail.longest->name),
-                      tail.occupancy.waves, multiprocessors)};
+          fmt::format("{} is {:.1f} rounds of what {} multiprocessors hold at once", kernel_words(tail.longest->name), tail.occupancy.waves,
+                      multiprocessors)};
 }
 
 void add_occupancy(const Trace& trace, const GpuCeilings& gpu, std::vector<Explanation>& all) {
@@ -149,7 +156,7 @@ bool add_counted_tensor_cores(const ProfileHeader& header, const LayerProfile& p
          fmt::format("Tensor cores unused: {} of the time of convolutions and products is in kernels that do nothing on them, though "
                      "{} allows them",
                      whole_percent(without / products), header.precision),
-         fmt::format("the longest is {}, {:.1f} us. Their operations were counted by the hardware", short_kernel_name(longest->name),
+         fmt::format("the longest is {}, {:.1f} us. Their operations were counted by the hardware", kernel_words(longest->name),
                      longest->seconds * 1e6)});
   return true;
 }
@@ -200,7 +207,7 @@ void add_caches(const WorkTable& table, std::vector<Explanation>& all) {
                    "or of arithmetic's",
                    whole_percent(held / seconds)),
        fmt::format("the longest is {}: {} of what {} gives; larger tiles in registers and shared memory ask the caches for less",
-                   short_kernel_name(longest->name), whole_percent(*level_of_longest->of_bandwidth), level_of_longest->name)});
+                   kernel_words(longest->name), whole_percent(*level_of_longest->of_bandwidth), level_of_longest->name)});
 }
 
 // Tensor cores multiply whole tiles: what hangs over a layer's edges is multiplied, too. Of layers that tensor cores compute, more than
@@ -244,7 +251,7 @@ void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const Gpu
                  fmt::format("Tensor cores unused: {} of the time of convolutions and products is in kernels that use none by their names, "
                              "though {} allows them",
                              whole_percent(static_cast<double>(without) / static_cast<double>(products)), header.precision),
-                 fmt::format("the longest is {}, {:.1f} us. Names alone prove nothing; counters do", short_kernel_name(longest->name),
+                 fmt::format("the longest is {}, {:.1f} us. Names alone prove nothing; counters do", kernel_words(longest->name),
                              static_cast<double>(longest->ns()) / 1e3)});
 }
 

@@ -135,10 +135,15 @@ std::string grid_svg(const DrawnAxis& y, double left, double right) {
 
 std::string ticks_below_svg(const DrawnAxis& x, double left, double right, double bottom) {
   std::string svg = "<g class=\"tick\" text-anchor=\"middle\">";
+  double taken = left - 100;  // where the last number ends
   for (const Tick& tick : x.ticks()) {
     if (tick.at > right) continue;
-    svg += fmt::format("<path d=\"M{0:.1f} {1:.0f}v4\"/><text x=\"{0:.1f}\" y=\"{2:.0f}\">{3}</text>", tick.at, bottom, bottom + 16,
-                       tick.text);
+    svg += fmt::format("<path d=\"M{:.1f} {:.0f}v4\"/>", tick.at, bottom);
+    constexpr double character = 7, between = 5;
+    const double half = character * static_cast<double>(tick.text.size()) / 2;
+    if (tick.at - half < taken + between) continue;
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\">{}</text>", tick.at, bottom + 16, tick.text);
+    taken = tick.at + half;
   }
   return svg + fmt::format("</g><path class=\"axis\" d=\"M{:.0f} {:.0f}H{:.1f}\"/>", left, bottom, right);
 }

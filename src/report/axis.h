@@ -42,7 +42,7 @@ inline constexpr double wide_width = 600, wide_right = 588, wide_top = 26, wide_
 
 // The lines of a chart's grid at the ticks of its vertical axis, with their numbers to the left.
 std::string grid_svg(const DrawnAxis& y, double left, double right);
-// The ticks of a chart's horizontal axis with their numbers, those beyond `right` left out, and its line.
+// The ticks of a chart's horizontal axis and its line, those beyond `right` left out, with the numbers that do not overlap the one before.
 std::string ticks_below_svg(const DrawnAxis& x, double left, double right, double bottom);
 
 // Logarithmic where values spread by more than `spread`, so that small ones can be seen; else linear from 0.

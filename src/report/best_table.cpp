@@ -71,11 +71,12 @@ bool device_varies(const std::vector<Row>& rows) {
 std::string cell(const Row& row, bool with_device) {
   const std::string value = row.anchor.empty() ? html_escaped(row.value)
                                                : fmt::format("<a href=\"#{}\">{}</a>", html_escaped(row.anchor), html_escaped(row.value));
-  std::string html =
-      fmt::format("<td>{}</td><td class=\"num\">{}{}</td><td>{}</td><td>{}</td><td class=\"num\">{}</td>", html_escaped(row.best), value,
-                  row.interval.empty() ? "" : "<small>" + html_escaped(row.interval) + "</small>", html_escaped(row.engine),
-                  html_escaped(row.precision), row.batch);
-  if (with_device) html += "<td>" + html_escaped(row.device) + "</td>";
+  std::string html = fmt::format(
+      "<td class=\"what\">{}</td><td class=\"num value\">{}{}</td><td class=\"with\">{}</td><td class=\"with\">{}</td><td class=\"num "
+      "batch with\">{}</td>",
+      html_escaped(row.best), value, row.interval.empty() ? "" : "<small>" + html_escaped(row.interval) + "</small>",
+      html_escaped(row.engine), html_escaped(row.precision), row.batch);
+  if (with_device) html += "<td class=\"with\">" + html_escaped(row.device) + "</td>";
   return html;
 }
 

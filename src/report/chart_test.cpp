@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 #include <string>
 
 namespace deepgap {
@@ -51,6 +52,24 @@ TEST(Chart, long_numbers_beside_the_axis_have_room) {
   };
   EXPECT_THAT(svg_up_to(9000), HasSubstr("M50 "));
   EXPECT_THAT(svg_up_to(900000), Not(HasSubstr("M50 ")));
+}
+
+// Rates of 60,000 to 85,000 on a logarithmic axis: their numbers are wide and stand closer to the right.
+TEST(Chart, numbers_below_the_axis_do_not_overlap) {
+  Chart chart{"", {"x", Scale::log10, {}}, {"y", Scale::linear, {}}, {}};
+  for (const double most : {66'000.0, 85'000.0, 260'000.0, 900'000.0, 1e9}) {
+    chart.lines = {{"", 0, false, {{60'000, 1}, {most, 2}}}};
+    const std::string svg = chart_svg(chart);
+    const std::regex number("v4\"/><text x=\"([0-9.]+)\" y=\"[0-9.]+\">([^<]+)");
+    double end = -100;
+    size_t count = 0;
+    for (std::sregex_iterator found(svg.begin(), svg.end(), number), none; found != none; ++found, ++count) {
+      const double at = std::stod((*found)[1]), half = 3.5 * static_cast<double>((*found)[2].length());
+      EXPECT_GT(at - half, end) << most;
+      end = at + half;
+    }
+    EXPECT_GE(count, 2u) << most;
+  }
 }
 
 // A neighbour right above the point that is named: the tag moves to where it covers no marker, and is drawn after all of them.

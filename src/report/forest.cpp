@@ -1,5 +1,6 @@
 #include "report/forest.h"
 
+#include "analysis/aspects.h"
 #include "analysis/lines.h"
 #include "analysis/words.h"
 #include "base/byte_text.h"
@@ -43,23 +44,63 @@ struct ForestAxis {
   double at(double ratio) const { return left + (std::log(ratio) - least) / (most - least) * (right - left); }
 };
 
-// Round ratios, few enough to be read.
-std::vector<double> ticks_of(const ForestAxis& axis) {
+bool can_be_read(const std::vector<double>& ticks, const ForestAxis& axis) {
+  constexpr double narrowest = 36;  // as wide as the widest number
+  for (size_t i = 1; i < ticks.size(); ++i)
+    if (axis.at(ticks[i]) - axis.at(ticks[i - 1]) < narrowest) return false;
+  return true;
+}
+
+// 1, 2, 5 and the like times every power of `base` between the ends.
+std::vector<double> powers_of(double base, const std::vector<double>& factors, const ForestAxis& axis) {
   std::vector<double> ticks;
-  for (const double step : {0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0}) {
-    ticks.clear();
-    for (double tick = std::ceil(std::exp(axis.least) / step) * step; tick <= std::exp(axis.most) && ticks.size() <= 9; tick += step) {
-      if (tick > 0) ticks.push_back(tick);
+  for (double power = std::floor(axis.least / std::log(base)); power <= axis.most / std::log(base); ++power) {
+    for (const double factor : factors) {
+      const double tick = factor * std::pow(base, power);
+      if (std::log(tick) >= axis.least && std::log(tick) <= axis.most) ticks.push_back(tick);
     }
-    if (ticks.size() <= 8) break;
   }
   return ticks;
 }
 
-// Breaks a text into lines between its words, since what differs may be anywhere in it; a word longer than a line is broken too.
+// Round ratios at equal steps, or where those stand too close at one end, as between 0.01 and 100, powers of ten.
+std::vector<double> ticks_of(const ForestAxis& axis) {
+  for (const double step : {0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0}) {
+    std::vector<double> ticks;
+    for (double tick = std::ceil(std::exp(axis.least) / step) * step; tick <= std::exp(axis.most) && ticks.size() <= 9; tick += step) {
+      if (tick > 0) ticks.push_back(tick);
+    }
+    if (ticks.size() <= 8 && ticks.size() >= 2 && can_be_read(ticks, axis)) return ticks;
+  }
+  for (const std::vector<double>& factors : {std::vector<double>{1, 2, 5}, {1, 3}, {1}}) {
+    std::vector<double> ticks = powers_of(10, factors, axis);
+    if (can_be_read(ticks, axis)) return ticks;
+  }
+  double base = 100;
+  while (!can_be_read(powers_of(base, {1}, axis), axis)) base *= 10;
+  return powers_of(base, {1}, axis);
+}
+
+// Parts of a label, such as "batch 8", which stay on one line where they fit on one; the words of a longer part.
+std::vector<std::string> pieces_of(const std::string& label, size_t widest) {
+  std::vector<std::string> pieces;
+  std::string rest = label;
+  while (!rest.empty()) {
+    const size_t end = rest.find(label_separator, 1);
+    const std::string part = trim(rest.substr(0, end));
+    rest = end == std::string::npos ? "" : rest.substr(end);
+    if (count_characters(part) <= widest)
+      pieces.push_back(part);
+    else
+      for (const std::string& word : split(part, ' ')) pieces.push_back(word);
+  }
+  return pieces;
+}
+
+// Breaks a text into lines between its parts and words, since what differs may be anywhere in it; a word longer than a line is broken too.
 std::vector<std::string> lines_of(const std::string& text, size_t widest) {
   std::vector<std::string> lines(1);
-  for (std::string word : split(text, ' ')) {
+  for (std::string word : pieces_of(text, widest)) {
     if (!lines.back().empty() && count_characters(lines.back()) + 1 + count_characters(word) > widest) lines.emplace_back();
     if (!lines.back().empty()) lines.back() += ' ';
     while (count_characters(word) > widest) {

@@ -1,4 +1,4 @@
-// Shows the distribution of latencies if load was offered by a schedule or under a bound: the share of queries that took longer, on
+// Shows the distribution of latencies if load was offered by a schedule or there was an SLO: the share of queries that took longer, on
 // logarithmic axes, so that the tail can be read. Invalid points are drawn too: that is where one looks for the reason.
 #include "record/verdict.h"
 #include "report/chart.h"
@@ -26,12 +26,7 @@ std::string tip(const std::string& label, const char* name, double value, const 
 }
 
 ChartLine tail_line(const Line& line, const PointSummary& point, int style) {
-  ChartLine chart_line{fmt::format("{}, batch {}", line.label, point.point.batch),
-                       style,
-                       false,
-                       {},
-                       point.point.backend,
-                       std::string(name_of(point.point.precision))};
+  ChartLine chart_line{label_with_batch(line, point), style, false, {}, point.point.backend, std::string(name_of(point.point.precision))};
   for (const NamedPercentile& p : latency_percentiles) {
     const MetricSummary* found = point.find(latency_metric_id(p.name));
     // Beyond the last rank that the queries have, a percentile is only the longest latency again.
@@ -64,6 +59,10 @@ WorkloadPictures pictures_of(const Workload& workload) {
       }
     }
   }
+  std::vector<std::string> labels;
+  for (const ChartLine& line : chart.lines) labels.push_back(line.label);
+  labels = labels_apart(labels);
+  for (size_t i = 0; i < labels.size(); ++i) chart.lines[i].label = labels[i];
   return {load_curves(workload) + chart_figure("Latency", "down and to the left is better; hollow: not valid", chart), left_out};
 }
 
@@ -72,8 +71,8 @@ WorkloadPictures pictures_of(const Workload& workload) {
 std::string load_section(const View& view) {
   if (std::none_of(view.results.points.begin(), view.results.points.end(), has_load)) return {};
   const std::string html =
-      "<section id=\"load\"><h2>Load</h2><p class=\"aside\">Latency counts from the moment a query was due. A point under a bound is "
-      "valid or invalid; the reason stands in the summary and beside its row.</p>";
+      "<section id=\"load\"><h2>Load</h2><p class=\"aside\">Latency counts from the moment a query was due. A point with a latency "
+      "SLO is valid or invalid; the reason stands in the summary and beside its row.</p>";
   return html + drawn_workloads(view, pictures_of) + "</section>";
 }
 

@@ -179,6 +179,9 @@ TEST(Explanations, StandOnTheirEvidence) {
   EXPECT_THAT(all, Contains("tensor_cores_unused"));
   EXPECT_THAT(all, Contains("low_occupancy"));
   EXPECT_THAT(all, Contains("power_capped"));
+  const std::string mangled = "_ZN7cutlass6KernelI" + std::string(3000, 'N') + "E";
+  for (Kernel& kernel : profile.trace->kernels) kernel.name = mangled;
+  for (const Explanation& one : of()) EXPECT_LT(one.evidence.size(), 400u) << "a mangled name is cut";
   for (Kernel& kernel : profile.trace->kernels) {
     kernel.name = "wgmma";
     kernel.registers = 32;

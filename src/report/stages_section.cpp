@@ -30,7 +30,9 @@ std::string cell(const std::string& text) { return "<td class=\"num\">" + html_e
 
 std::string percent(const PointSummary& point, const char* metric) {
   const MetricSummary* found = point.find(metric);
-  return found == nullptr ? "" : format_percent(found->estimate.value);
+  if (found == nullptr) return {};
+  const double share = found->estimate.value;
+  return share > 0 && share < 0.0005 ? "< 0.05 %" : format_percent(share);
 }
 
 std::string row(const std::string& label, const PointSummary& point) {

@@ -69,7 +69,7 @@ th span{display:block;font-weight:400;font-size:12px;color:var(--muted)}
 .points{width:100%;font-size:13px}.points th,.points td{padding-right:10px}.points th:last-child,.points td:last-child{padding-right:0}
 .points td{overflow-wrap:break-word}.points td.num{white-space:nowrap}.points td.num small,.points th.num{white-space:normal}.points th{white-space:normal}
 .points td.wrap{min-width:8em;max-width:18em}
-.num{text-align:right}
+.num{text-align:right;white-space:nowrap}.num small{white-space:normal}
 table.best{width:100%}.best tbody th{white-space:normal;vertical-align:top}.best tbody tr:last-child td,.best tbody th{border-bottom:1px solid var(--axis)}
 td small{display:block;font-size:12px;color:var(--muted)}
 td.model{font-weight:600}
@@ -106,6 +106,11 @@ h1{font-size:28px}h2{font-size:22px;margin-top:46px}.lede{font-size:17px}.stats{
 .sortable td.head{order:0}.sortable td.model{grid-column:1/-1;font-size:16px}.sortable td.model::before{content:none}.sortable td.main{order:1;font-weight:600}.sortable td.main small{font-weight:400}
 .sortable td.verdict{order:2;grid-column:1/-1}.sortable td:empty{display:none}
 .sortable tr.unstable,.sortable tr.invalid{background:var(--warn-tint)}.sortable tr:target{background:var(--hit)}
+.scroll:has(.best){overflow:visible}
+.best,.best tbody{display:block}.best thead{display:none}.best tbody{border-bottom:1px solid var(--rule);padding:10px 0}
+.best tr{display:flex;flex-wrap:wrap;gap:0 12px;padding:3px 0}.best tr td,.best tbody th{display:block;border:0!important;padding:0}
+.best tbody th{flex:0 0 100%;font-size:16px}.best td.what{flex:1 1 45%}.best td.value{flex:1 1 40%}
+.best .with{color:var(--muted);font-size:13px}.best .batch{text-align:left}.best .batch:not(:empty)::before{content:"batch "}
 .kv td{display:block;padding-right:0}.kv td:first-child{border:0;padding-bottom:0;white-space:normal}.kv td+td{padding-top:1px}
 }
 @media print{

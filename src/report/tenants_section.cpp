@@ -59,7 +59,7 @@ std::string table(const TenantSet& set) {
                                  html_escaped(set.label()), picture(set));
   for (const char* title : {"Tenant", "Alone<span>items/s</span>", "Together<span>items/s</span>", "Ratio", "p99 alone<span>ms</span>",
                             "p99 together<span>ms</span>", "Ratio"})
-    html += fmt::format("<th scope=\"col\">{}</th>", title);
+    html += fmt::format("<th scope=\"col\"{}>{}</th>", std::string_view(title) == "Tenant" ? "" : " class=\"num\"", title);
   html += "</tr></thead><tbody>\n";
   for (const TenantInterference& tenant : set.tenants) html += row(tenant);
   return html + fmt::format("</tbody></table></div><p class=\"aside\">{}</p>", html_escaped(work_words(set)));

@@ -159,7 +159,7 @@ const deepgapSite = (() => {
 
   const drawHeads = (key, down) => {
     const texts = textColumns(), metrics = shownMetrics();
-    root.style.setProperty("--columns", [...texts.map(name => name === "model" || name === "options" ? "minmax(0,2fr)" : name === "device" ? "minmax(0,1.5fr)" : "minmax(0,1fr)"), "minmax(0,.6fr)", ...metrics.map(() => "minmax(0,1.3fr)")].join(" "));
+    root.style.setProperty("--columns", [...texts.map(name => ({model: "minmax(0,1.6fr)", engine: "minmax(0,1.15fr)", precision: "minmax(0,.8fr)", device: "minmax(0,1.3fr)", options: "minmax(0,1.3fr)"})[name]), "minmax(0,.5fr)", ...metrics.map(() => "minmax(0,1.7fr)")].join(" "));
     const head = (id, numeric) => make("span", {role: "columnheader", class: numeric ? "num" : "", "aria-sort": key === id ? (down ? "descending" : "ascending") : false},
                                        make("button", {type: "button", onclick: () => writeState({sort: key === id && down === numeric ? (numeric ? id : `-${id}`) : (numeric ? `-${id}` : id)})},
                                             metric[id] ? title(id) : id === "batch" ? "batch" : id), metric[id]?.unit ? make("small", {}, metric[id].unit) : null);
@@ -169,8 +169,9 @@ const deepgapSite = (() => {
   const placeOf = id => shownMetrics().indexOf(id) < 3 ? "num" : "num minor";  // a phone shows three
   const hashOf = i => `#p=${column.id[i]}`;
   const rowOf = (i, place, height) => {
-    const cells = textColumns().map(name => make("span", {role: "cell", class: name === "model" ? "model" : "extra", title: text(name, i)}, name === "model" ? make("b", {}, text(name, i)) : text(name, i),
-      name === "model" ? make("small", {}, ["engine", "precision", "device", "scenario"].map(n => text(n, i)).join(" \u00b7 ") + ` \u00b7 batch ${column.batch[i]}` + (weak(i) ? ` \u00b7 ${text("state", i)}` : "")) : null));
+    const cells = textColumns().map(name => make("span", {role: "cell", class: name === "model" ? "model" : "extra", title: text(name, i)}, name === "model" ? make("b", {}, text(name, i)) : name === "device" ? text(name, i).replace(/^NVIDIA /, "") : text(name, i),
+      name === "model" ? make("small", {}, make("span", {class: "twice"}, ["engine", "precision", "device"].map(n => text(n, i)).join(" \u00b7 ") + " \u00b7 "), text("scenario", i),
+                              make("span", {class: "twice"}, ` \u00b7 batch ${column.batch[i]}`), weak(i) ? ` \u00b7 ${text("state", i)}` : null) : null));
     const numbers = shownMetrics().map(id => make("span", {role: "cell", class: placeOf(id), "data-t": withUnit(id)}, short(value(id, i), 4), make("small", {}, intervalText(id, i))));
     return make("a", {class: `row${weak(i) ? " weak" : ""}${place === active ? " active" : ""}`, role: "row", "aria-rowindex": place + 2, href: hashOf(i), tabindex: "-1", style: `top:${place * height}px`},
                 ...cells, make("span", {role: "cell", class: "num extra"}, text("batch", i)), ...numbers);

@@ -58,6 +58,22 @@ TEST(MachineLoad, ShortProcessesCountTogether) {
   EXPECT_THAT(disturbance_words(ended), testing::HasSubstr("most of all processes that were started by ninja (process 30, 45 %)"));
 }
 
+// A worker of the kernel is named for what it does now; what it used before the look does not count. Another process with its number does.
+TEST(MachineLoad, AProcessIsKnownByItsStart) {
+  const auto stat = [](const char* name, int own, int started) {
+    return fmt::format("12 ({}) R 1 1 1 0 -1 0 0 0 0 0 {} 0 0 0 20 0 1 0 {} 0 0", name, own, started);
+  };
+  FakeRoot fake;
+  const auto share_of = [&](const std::string& now) {
+    fake.with("/proc/stat", "cpu  0 0 0 0 0 0 0 0\n").with("/proc/12/stat", stat("kworker/u8:0-events", 90000, 5));
+    const auto load =
+        watch_machine(SystemRoot(fake.path()), [&] { fake.with("/proc/stat", "cpu  6000 0 0 4000 0 0 0 0\n").with("/proc/12/stat", now); });
+    return load && load->busiest ? load->busiest->share : 0;
+  };
+  EXPECT_NEAR(share_of(stat("kworker/u8:0-writeback", 90500, 5)), 0.05, 0.001);
+  EXPECT_NEAR(share_of(stat("cc1plus", 700, 9)), 0.07, 0.001);
+}
+
 TEST(MachineLoad, WhatDisturbedARunIsNamedFromATenthOn) {
   EXPECT_EQ(disturbance_words(std::nullopt), "");
   EXPECT_EQ(disturbance_words(MachineLoad{0.09, 0.09, 0, BusyProcess{7, "sh", 0.09}}), "");

@@ -159,7 +159,7 @@ const deepgapSite = (() => {
 
   const drawHeads = (key, down) => {
     const texts = textColumns(), metrics = shownMetrics();
-    root.style.setProperty("--columns", [...texts.map(name => ({model: "minmax(0,1.6fr)", engine: "minmax(0,1.15fr)", precision: "minmax(0,.8fr)", device: "minmax(0,1.3fr)", options: "minmax(0,1.3fr)"})[name]), "minmax(0,.5fr)", ...metrics.map(() => "minmax(0,1.7fr)")].join(" "));
+    root.style.setProperty("--columns", [...texts.map(name => ({model: "minmax(0,1.5fr)", engine: "minmax(0,1.15fr)", precision: "minmax(0,.95fr)", device: "minmax(0,1.3fr)", options: "minmax(0,1.2fr)"})[name]), "minmax(0,.5fr)", ...metrics.map(() => "minmax(0,1.7fr)")].join(" "));
     const head = (id, numeric) => make("span", {role: "columnheader", class: numeric ? "num" : "", "aria-sort": key === id ? (down ? "descending" : "ascending") : false},
                                        make("button", {type: "button", onclick: () => writeState({sort: key === id && down === numeric ? (numeric ? id : `-${id}`) : (numeric ? `-${id}` : id)})},
                                             metric[id] ? title(id) : id === "batch" ? "batch" : id), metric[id]?.unit ? make("small", {}, metric[id].unit) : null);

@@ -58,8 +58,8 @@ class FleetCommand final : public Command {
   std::string describe() const override { return "Measure a study on other machines: a local queue, ssh hosts, or Slurm"; }
   std::string examples() const override {
     return "  deepgap fleet study.toml --scheduler local\n"
-           "  deepgap fleet study.toml --scheduler slurm --partition gpu --constraint h100,a100 --dry-run\n"
-           "  deepgap fleet status study.fleet      at any time, from anywhere; also wait, gather, cancel, submit\n";
+           "  deepgap fleet study.toml --scheduler slurm --constraint h100,a100 --dry-run\n"
+           "  deepgap fleet status study.fleet   at any time; also wait, gather, cancel, submit\n";
   }
   void declare(CLI::App& app) override;
   int run() override;

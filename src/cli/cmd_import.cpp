@@ -44,7 +44,7 @@ class ImportCommand final : public Command {
   std::string describe() const override { return "Read published tables into a store, and report where they contradict themselves"; }
   std::string examples() const override {
     return "  deepgap import csv table.csv --mapping map.toml     a published table; map.toml maps its columns\n"
-           "  deepgap import mlperf mlperf_log_summary.txt --set model=resnet50 --set \"device_name=NVIDIA L4\"\n"
+           "  deepgap import mlperf summary.txt --set model=resnet50 --set device_name=L4\n"
            "  deepgap import deepgap rows.json                   rows that deepgap export wrote\n"
            "  deepgap import ncu kernels.csv                     counters of Nsight Compute, by kernel family\n"
            "  deepgap import csv studies/published/v100_p100_cost.csv   a bundled table, recognised by its columns\n";

@@ -12,7 +12,7 @@ class NoteCommand final : public AnnotationCommand {
   std::vector<std::string> common_flags() const override { return {"--remove", "--json", "--model", "--study", "--since", "--until"}; }
   std::string describe() const override { return "Attach a note to records of a store; list and remove notes"; }
   std::string examples() const override {
-    return "  deepgap note deepgap.db \"fan was broken\" --since 2026-11-23T10:00 --until 2026-11-23T11:30\n"
+    return "  deepgap note deepgap.db \"fan was broken\" --since 2026-11-23T10:00\n"
            "  deepgap note deepgap.db --remove --study nightly\n";
   }
 };

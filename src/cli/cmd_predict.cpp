@@ -45,10 +45,10 @@ class PredictCommand final : public Command {
   HelpPlace help_place() const override { return {CommandGroup::decide, 2}; }
   std::string describe() const override { return "Predict time, memory and power on hardware you do not have"; }
   std::string examples() const override {
-    return "  deepgap predict resnet50 --device t4,l4,h100 --precision fp16,int8 --batch 1,32,256\n"
+    return "  deepgap predict resnet50 --device t4,l4,h100 -p fp16,int8 -b 1,32,256\n"
            "  deepgap predict mine.onnx --device l4 --from h100.db   fitted to your own records too\n"
-           "  deepgap predict resnet50 --task train --device h200,a100 --precision tf32,mixed --batch 64,256\n"
-           "  deepgap predict resnet50 --device other.json --precision int8   a CPU, from `deepgap ceilings --json`\n";
+           "  deepgap predict resnet50 --task train --device h200,a100 -p tf32,mixed\n"
+           "  deepgap predict resnet50 --device other.json -p int8   a CPU, from `deepgap ceilings --json`\n";
   }
 
   void declare(CLI::App& app) override {

@@ -35,7 +35,7 @@ class RecommendCommand final : public Command {
   }
   std::string describe() const override { return "Recommend device, engine, precision and batch from measured results"; }
   std::string examples() const override {
-    return "  deepgap recommend l4.db h100.db --slo p99=15ms --rate 4000 --prices prices.toml\n"
+    return "  deepgap recommend l4.db t4.db --slo p99=15ms --rate 4000 --prices prices.toml\n"
            "  deepgap recommend deepgap.db --minimize energy --accuracy-loss 1%\n";
   }
 

@@ -91,10 +91,10 @@ class RunCommand final : public Command {
 std::string RunCommand::examples() const {
   return "  deepgap run resnet50\n"
          "  deepgap run a.onnx b.onnx -e native,openvino -b 1,8 --shape input:Nx3x224x224\n"
-         "  deepgap run resnet50 --scenario server --rate 50,100 --slo p99=15ms    latency under load\n"
-         "  deepgap run resnet50 --scenario server --slo p99=15ms --find-peak      the most load within the SLO\n"
-         "  deepgap run resnet50 --duel backend -e native,onnxruntime              which is faster, by how much\n"
-         "  deepgap run studies/quickstart.toml --dry-run                          list points and time\n";
+         "  deepgap run resnet50 -s server --rate 50,100 --slo p99=15ms   under load\n"
+         "  deepgap run resnet50 -s server --slo p99=15ms --find-peak     highest load\n"
+         "  deepgap run resnet50 --duel backend -e native,onnxruntime     which is faster\n"
+         "  deepgap run studies/quickstart.toml --dry-run                 points and time\n";
 }
 
 constexpr const char *what_group = "Measured points", *how_group = "Length and repeats", *where_group = "Execution and output";
@@ -126,7 +126,7 @@ void RunCommand::declare_what(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--duel", duels_,
                  "Compare the values of this axis (backend, model, precision ...) interleaved, each with the first. Ends when the "
-                 "difference is clear, or after --budget [default: 2m]")
+                 "difference is clear, or after --budget (2m without it)")
       ->group(what_group)
       ->type_name("AXIS")
       ->take_all()

@@ -35,7 +35,7 @@ class TrendCommand final : public Command {
   std::string describe() const override { return "Find changes of results from run to run on each machine"; }
   std::string examples() const override {
     return "  deepgap trend nights/*.db\n"
-           "  deepgap trend nights.db --model resnet50 --control \"model=resnet50;backend=onnxruntime\"\n";
+           "  deepgap trend nights.db --model resnet50 --control backend=onnxruntime\n";
   }
   void declare(CLI::App& app) override {
     app.add_option("store", stores_, "Stores with many runs, or one store for each run")->type_name("STORE")->required();

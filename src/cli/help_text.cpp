@@ -12,15 +12,15 @@
 namespace deepgap {
 namespace {
 
-constexpr size_t description_column = 30;
+constexpr size_t description_column = 30, short_description_column = 26;
 
-// Returns at most 100 columns, and at a terminal not more than it has.
+// Returns as many columns as the terminal has, at most 100; 80 where there is none.
 size_t help_width() {
   const size_t columns = terminal_columns(stdout);
-  return columns == 0 ? 100 : std::clamp<size_t>(columns, 60, 100);
+  return columns == 0 ? 80 : std::clamp<size_t>(columns, 60, 100);
 }
 
-constexpr const char* summary = "deepgap measures how fast deep-learning models run on this machine, explains why, and helps choose.";
+constexpr const char* summary = "deepgap measures how fast deep-learning models run, explains why, and helps choose.";
 
 constexpr const char* examples =
     "  deepgap run resnet50                       a first result with the native engine\n"
@@ -45,6 +45,8 @@ const char* title_of(CommandGroup group) {
   }
   return "";
 }
+
+std::string in_lines(const std::string& text) { return join(wrapped(text, help_width()), "\n"); }
 
 // "  HEADING      text", with the text in a column of its own; it begins below where the heading is too long.
 std::string entry(const std::string& heading, const std::string& text, size_t column) {
@@ -95,6 +97,14 @@ std::string describe(const FlagRow& flag) {
   return flag.default_value.empty() ? flag.describe : fmt::format("{} [default: {}]", flag.describe, flag.default_value);
 }
 
+// The first sentence and the default, for -h.
+void shorten(FlagRow& flag) {
+  const size_t end = flag.describe.find(". ");
+  if (end == std::string::npos) return;
+  const size_t value = flag.describe.rfind(" [default: ");
+  flag.describe = flag.describe.substr(0, end) + (value == std::string::npos ? "" : flag.describe.substr(value));
+}
+
 std::string usage_of(const CommandRow& command) {
   std::string text = "Usage: deepgap " + command.name;
   for (const FlagRow& flag : command.flags) {
@@ -114,14 +124,14 @@ std::string footer_lines(const std::string& footer) {
     if (indent > 0 && gap != std::string::npos) {
       shown += entry(line.substr(2, gap - 2), trim(line.substr(gap)), 26);
     } else {
-      shown += join(wrapped(line, help_width()), "\n") + "\n";
+      shown += in_lines(line) + "\n";
     }
   }
   return shown;
 }
 
 // Each group once, in the order of its first flag; those without a group stand last.
-std::string flag_lines(const std::vector<FlagRow>& flags) {
+std::string flag_lines(const std::vector<FlagRow>& flags, size_t column) {
   constexpr const char* no_group = "Flags";
   std::vector<std::pair<std::string, std::string>> groups;  // title, lines
   for (const FlagRow& flag : flags) {
@@ -129,7 +139,7 @@ std::string flag_lines(const std::vector<FlagRow>& flags) {
     const std::string title = flag.group == "OPTIONS" || flag.group == "Options" ? no_group : flag.group;
     auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& known) { return known.first == title; });
     if (group == groups.end()) group = groups.insert(groups.end(), {title, ""});
-    group->second += entry(heading_of(flag), describe(flag), description_column);
+    group->second += entry(heading_of(flag), describe(flag), column);
   }
   std::stable_partition(groups.begin(), groups.end(), [](const auto& group) { return group.first != no_group; });
   std::string shown;
@@ -140,7 +150,7 @@ std::string flag_lines(const std::vector<FlagRow>& flags) {
 }  // namespace
 
 std::string program_help(const std::vector<CommandRow>& commands) {
-  std::string text = std::string(summary) + "\n\nUsage: deepgap COMMAND [flags]\n";
+  std::string text = in_lines(summary) + "\n\nUsage: deepgap COMMAND [flags]\n";
   for (const CommandGroup group : {CommandGroup::measure, CommandGroup::explain, CommandGroup::compare, CommandGroup::decide,
                                    CommandGroup::data, CommandGroup::system}) {
     std::vector<const CommandRow*> members;
@@ -151,7 +161,7 @@ std::string program_help(const std::vector<CommandRow>& commands) {
     for (const CommandRow* command : members) text += entry(command->name, command->describe, 15);
   }
   text += "\n" + example_lines(examples);
-  return text + "\ndeepgap COMMAND -h shows common flags, deepgap COMMAND --help all; deepgap --version the version.\n";
+  return text + "\n" + in_lines("deepgap COMMAND -h shows common flags, --help all; deepgap --version shows the version.") + "\n";
 }
 
 std::string command_help(const CommandRow& command, HelpLength length) {
@@ -161,14 +171,18 @@ std::string command_help(const CommandRow& command, HelpLength length) {
   const auto all = std::count_if(flags.begin(), flags.end(), [](const FlagRow& flag) { return !flag.names.empty(); });
   if (short_form) {
     std::erase_if(flags, [](const FlagRow& flag) { return !flag.common && !flag.names.empty(); });
-    for (FlagRow& flag : flags) flag.group = "Common flags";
+    for (FlagRow& flag : flags) {
+      flag.group = "Common flags";
+      shorten(flag);
+    }
   }
-  std::string text = command.describe + "\n\n" + usage_of(command);
+  const size_t column = short_form ? short_description_column : description_column;
+  std::string text = in_lines(command.describe) + "\n\n" + usage_of(command);
   std::string words;
   for (const FlagRow& flag : flags)
-    if (flag.names.empty()) words += entry(heading_of(flag), describe(flag), description_column);
+    if (flag.names.empty()) words += entry(heading_of(flag), describe(flag), column);
   if (!words.empty()) text += "\nArguments:\n" + words;
-  text += flag_lines(flags);
+  text += flag_lines(flags, column);
   if (!command.examples.empty()) text += "\n" + example_lines(command.examples);
   if (short_form) return text + fmt::format("\ndeepgap {} --help shows all {} flags.\n", command.name, all);
   return command.footer.empty() ? text : text + "\n" + footer_lines(command.footer);

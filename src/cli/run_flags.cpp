@@ -22,10 +22,7 @@
 namespace deepgap {
 
 void RunFlags::declare(CLI::App& app, const std::string& group) {
-  app.add_option("-o,--store", store_, "Write records to FILE; append if it exists")
-      ->group(group)
-      ->type_name("FILE")
-      ->capture_default_str();
+  app.add_option("-o,--store", store_, "Write or append records to FILE")->group(group)->type_name("FILE")->capture_default_str();
   app.add_flag("--resume", resume_, "Leave out what the store already has")->group(group);
   app.add_option("--busy", busy_, "Choice while another run uses a device: wait, refuse, or share the device")
       ->group(group)

@@ -110,7 +110,7 @@ void add_work(OptionTable<Point>& table) {
   add_name(table, "dataset",
            "dataset: for generation a file of prompts (.txt, .jsonl, .json, .csv); else seeded, zeros, pictures, crops, or a path",
            &Point::dataset);
-  add_name(table, "scenario", "scenario: how load is offered (all: run --help)", &Point::scenario);
+  add_name(table, "scenario", "scenario of load (all: run --help)", &Point::scenario);
   table.count("batch", "samples per query: 1,2,4 or 1..512*2", &Point::batch, 1, int64_t{1} << 30);
 }
 

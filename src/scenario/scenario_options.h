@@ -37,7 +37,7 @@ class WithOptions : public Base {
 
 inline constexpr int64_t most_in_flight = 1024;
 inline constexpr const char* in_flight_by_slots =
-    "queries submitted and not yet completed, at most; left out: as many as the session has slots (--streams)";
+    "queries submitted and not yet completed, at most [default: as many as the session has slots (--streams)]";
 
 // Adds the rate of queries a second. It has no default: a scenario that needs a rate cannot guess it.
 template <typename S, typename Field>

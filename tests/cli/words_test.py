@@ -142,7 +142,7 @@ class WordsTest(StoreCase):
         self.assertEqual(told("tune", "--model", self.network, "-e", "null", "--threads", "1", "--batch", "1,2", "--dry-run"), plan)
         self.assertIn("'a.toml' is a study; tune takes a model", self.refused("a.toml", command=["tune"]))
 
-    def test_help_is_at_most_100_columns_wide_and_lists_no_internals(self):
+    def test_help_is_at_most_80_columns_wide_and_lists_no_internals(self):
         pages = [subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=True).stdout
                  for words in (["help"], ["--help"], ["help", "run"], ["run", "--help"], ["run", "-h"], ["tune", "--help"], ["check", "--help"])]
         self.assertEqual(pages[0], pages[1])
@@ -152,7 +152,7 @@ class WordsTest(StoreCase):
         for page in pages:
             self.assertNotIn("__", page)
             for line in page.splitlines():
-                self.assertLessEqual(len(line), 100, line)
+                self.assertLessEqual(len(line), 80, line)
         self.assertIn("Examples:", pages[0])
         self.assertLess(pages[0].index("Measure:"), pages[0].index("Decide:"))
         self.assertIn("deepgap run resnet50", pages[2])

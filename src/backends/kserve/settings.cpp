@@ -29,11 +29,12 @@ OptionTable<KserveSettings> make_table() {
       .choice("tensors", "auto: as bytes where the server takes them; json: as text", &KserveSettings::binary,
               {{"auto", true}, {"json", false}})
       .process_wide();
-  text("ca_file", "certificates of the authorities that a server's certificate is verified by; left out: the system's",
+  text("ca_file", "certificates of the authorities that a server's certificate is verified by [default: the system's]",
        &KserveSettings::ca_file);
-  text("token_file", "file with a bearer token; left out: the environment's DEEPGAP_KSERVE_TOKEN, else none", &KserveSettings::token_file);
+  text("token_file", "file with a bearer token [default: the environment variable DEEPGAP_KSERVE_TOKEN, else none]",
+       &KserveSettings::token_file);
   add_metrics_url(table,
-                  "URL of the server's Prometheus metrics, http://host:8002/metrics, of its GPUs and the model; left out: none are read",
+                  "URL of the server's Prometheus metrics, http://host:8002/metrics, of its GPUs and the model [default: none are read]",
                   &KserveSettings::metrics);
   return table;
 }

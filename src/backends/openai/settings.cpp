@@ -44,10 +44,11 @@ OptionTable<OpenaiSettings> make_table() {
                &OpenaiSettings::tokenize);
   table.row({"extra", "JSON object of more fields of each request: {\"top_p\":0.9}", ""},
             [](OpenaiSettings& settings, const std::string& value) { settings.extra = json_object(value); });
-  text("ca_file", "certificates of the authorities that a server's certificate is verified by; left out: the system's",
+  text("ca_file", "certificates of the authorities that a server's certificate is verified by [default: the system's]",
        &OpenaiSettings::ca_file);
-  text("token_file", "file with a bearer token; left out: the environment's DEEPGAP_OPENAI_TOKEN, else none", &OpenaiSettings::token_file);
-  add_metrics_url(table, "URL of the server's Prometheus metrics, such as http://host:8000/metrics; left out: none are read",
+  text("token_file", "file with a bearer token [default: the environment variable DEEPGAP_OPENAI_TOKEN, else none]",
+       &OpenaiSettings::token_file);
+  add_metrics_url(table, "URL of the server's Prometheus metrics, such as http://host:8000/metrics [default: none are read]",
                   &OpenaiSettings::metrics);
   return table;
 }

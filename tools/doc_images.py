@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the figures of the tutorials and how-to pages from committed stores, as the program's own report draws them, so that they stay true.
+"""Makes the figures of the tutorials and how-to pages from committed stores and scripted runs, as the program's own report draws them, so that they stay true.
 
     tools/doc_images.py [--program build/bin/deepgap] [--only NAME] [--chromium chromium] [--check]
 
@@ -19,7 +19,11 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = "docs/results/"
-# File below docs/: stores, then a section's heading, a model's heading and a chart's caption in the report (regular expressions).
+# A run of the scripted engine in virtual time, which takes a second and gives the same result everywhere.
+SCRIPTED_SERVER = ["run", "--backend", "null", "--task", "generate", "--model", "resnet50", "--axis", "clock=virtual", "--axis", "latency=200ms",
+                   "--axis", "token_interval=20ms", "--axis", "distribution=exponential", "--output-tokens", "32", "--scenario", "server",
+                   "--rate", "0.2,0.4,0.6,0.8,0.9,1,1.1", "--slo", "p99=10s", "--duration", "2000s", "--quiet"]
+# File below docs/: stores, or the command that makes one; then a section's heading, a model's heading and a chart's caption in the report (regular expressions).
 FIGURES = {
     "how-to/img/forest-plot.svg": (["quickstart-xeon-16/store.db"], "Against each other", "resnet18", ""),
     "how-to/img/load-curve.svg": (["cpu/load.db"], "Load", "", "against"),
@@ -27,6 +31,8 @@ FIGURES = {
     "how-to/img/end-to-end.svg": (["cpu/end-to-end.db"], "Against each other", "efficientnet_lite0", ""),
     "how-to/img/tenants.svg": (["cpu/tenants.db"], "Tenants", "", "together over"),
     "how-to/img/server-latency.svg": (["four-gpus/four-gpus.db"], "Load", "resnet50", "^Latency$"),
+    "how-to/img/llm-load.svg": (SCRIPTED_SERVER, "Load", "", "against"),
+    "how-to/img/latency-batch.svg": (["quickstart-xeon-16/store.db"], "Throughput and latency", "", "Latency against batch"),
     "how-to/img/pareto.svg": (["h200-native/grid.db"], "Recommendations", "resnet50", "Throughput against latency"),
 }
 SCREENSHOTS = {"tutorials/img/report.png": ("report", ["h200-native/grid.db"]), "how-to/img/site.png": ("site", ["h200-native/grid.db"])}
@@ -98,8 +104,14 @@ def differs(old, new):
 
 def report(program, stores, folder):
     page = folder / "report.html"
-    subprocess.run([program, "report", *(str(ROOT / RESULTS / store) for store in stores), "--anonymous", "--output", str(page)], check=True,
-                   stdout=subprocess.DEVNULL)
+    paths = [str(ROOT / RESULTS / store) for store in stores]
+    if stores[0] == "run":
+        paths = [str(folder / "scripted.db")]
+        pathlib.Path(paths[0]).unlink(missing_ok=True)
+        done = subprocess.run([program, *stores, "--store", paths[0]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode > 1:  # 1: a point missed its SLO
+            sys.exit(f"deepgap {' '.join(stores)}: {done.stderr}")
+    subprocess.run([program, "report", *paths, "--anonymous", "--output", str(page)], check=True, stdout=subprocess.DEVNULL)
     return page
 
 

@@ -110,8 +110,8 @@ std::vector<Estimated<WgmmaTile>> wgmma_tiles(const Convolution& problem, const 
   return tiles;
 }
 
-// There were blocks of a cluster, too, that read weights together: on an H100 they took 1.08 to 2.06 times as long as the best of the
-// others in each of 32 products of BERT, ViT and ResNet-50 (lab-notes/h100-native.md).
+// Blocks of a cluster that read weights together by TMA multicast are not among them: on an H100 they took 1.01 to 1.02 times as long as
+// the others for the GEMMs of BERT and ViT, because power limits both (lab-notes/gpu-chains.md).
 std::vector<Estimated<WgmmaTile>> overlapping_tiles(const Convolution& problem, const Chip& chip) {
   std::vector<Estimated<WgmmaTile>> tiles;
   for (const int columns : columns_of(problem))

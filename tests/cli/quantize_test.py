@@ -213,7 +213,8 @@ class Int8(unittest.TestCase):
         self.assertIsNone(self.check(MODEL, "--nodes")["largest_quanta"])  # an FP32 model says no levels
 
     def test_every_network_of_the_zoo_keeps_its_nodes_near_the_reference(self):
-        names = [entry["name"] for entry in json.loads(deepgap("models", "--json").stdout)]
+        # A decoder is one operator, so it has no nodes to look at.
+        names = [entry["name"] for entry in json.loads(deepgap("models", "--json").stdout) if "deepgap.Decoder" not in entry["operators"]]
         self.assertIn("mobilenet_v2", names)
         if not os.environ.get("DEEPGAP_LONG_TESTS"):
             names = names[1::12]

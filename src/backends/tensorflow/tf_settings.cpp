@@ -82,7 +82,7 @@ TfSettings tf_settings(const EngineRequest& request) {
 }
 
 std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph) {
-  const TfSettings settings = tf_options().parse(request.options);  // throws for values that cannot be read
+  const TfSettings settings = tf_settings(request);  // throws for values that cannot be read
   if (settings.package.empty() && settings.signature != TfSettings{}.signature)
     throw Error(ErrorKind::usage, "tensorflow: signature is that of a SavedModel: give tensorflow.package, or --model DIR:signature=NAME");
   const Placement& placement = request.placement;

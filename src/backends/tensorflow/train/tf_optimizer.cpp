@@ -21,8 +21,10 @@ TfOutput TfOptimizer::state(const std::string& name, const Shape& shape, double 
 std::vector<TfOutput> TfOptimizer::update(const std::string& name, const TfVariables::Variable& variable, TfOutput gradient) {
   std::vector<TfOutput> made;
   const bool decoupled = settings_.optimizer == Optimizer::adamw;
+  // The decay is subtracted with its sign changed: on CPUs with AVX-512 Grappler takes a product plus a value of shape [1, n] for a layer
+  // with a bias, whose kernel then refuses the shape.
   if (settings_.weight_decay != 0 && !decoupled)
-    gradient = scope_.binary("AddV2", gradient, scope_.binary("Mul", variable.read, number(settings_.weight_decay)));
+    gradient = scope_.binary("Sub", gradient, scope_.binary("Mul", variable.read, number(-settings_.weight_decay)));
   if (settings_.optimizer == Optimizer::sgd) {
     made.push_back(scope_.make("ResourceApplyGradientDescent").in(variable.handle).in(number(settings_.learning_rate)).in(gradient).out());
   } else if (settings_.optimizer == Optimizer::momentum) {

@@ -94,7 +94,7 @@ std::string timings_header() {
 
 std::string timings_rows(const Record& record) {
   const Nanoseconds begin = window_begin(record);
-  const std::string common = fmt::format("{},{},{}", csv_text(record.record_id), point_id(record.point), record.repeat);
+  const std::string common = fmt::format("{},{},{}", csv_text(record.record_id), point_id(record.point), record.repeat + 1);
   MarkColumns marks(record);
   TokenColumns tokens(record);
   std::string rows;
@@ -111,7 +111,7 @@ std::string timings_rows(const Record& record) {
 std::string timings_objects(const Record& record) {
   const Nanoseconds begin = window_begin(record);
   const std::string id = nlohmann::json(record.record_id).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  const std::string common = fmt::format(R"("record_id":{},"point_id":"{}","repeat":{})", id, point_id(record.point), record.repeat);
+  const std::string common = fmt::format(R"("record_id":{},"point_id":"{}","repeat":{})", id, point_id(record.point), record.repeat + 1);
   MarkColumns marks(record);
   TokenColumns tokens(record);
   std::string objects;

@@ -33,12 +33,13 @@ TEST(TimingsTable, IsARowAQueryFromTheBeginningOfTheWindow) {
             "input_tokens,output_tokens,cached_tokens,ttft_ms,tpot_ms\n");
   const std::string rows = timings_rows(example());
   EXPECT_THAT(rows, testing::StartsWith("abc,"));
-  EXPECT_THAT(rows, testing::HasSubstr(",2,7,0,100,2333,0.002333,1,ok,,,,,,,,,,,,\n"));
-  EXPECT_THAT(rows, testing::HasSubstr(",2,8,-100,200,3000,0.0031,4,failed,,,,,,,,,,,,\n"));
+  EXPECT_THAT(rows, testing::HasSubstr(",3,7,0,100,2333,0.002333,1,ok,,,,,,,,,,,,\n"));
+  EXPECT_THAT(rows, testing::HasSubstr(",3,8,-100,200,3000,0.0031,4,failed,,,,,,,,,,,,\n"));
   EXPECT_EQ(timings_rows(Record()), "");
   const auto json = nlohmann::json::parse("[" + timings_objects(example()) + "]");
   ASSERT_EQ(json.size(), 2U);
   EXPECT_EQ(json[0]["record_id"], "abc");
+  EXPECT_EQ(json[0]["repeat"], 3) << "from 1, as in the table of records";
   EXPECT_EQ(json[0]["latency_ms"], 0.002333);
   EXPECT_EQ(json[1]["status"], "failed");
 }

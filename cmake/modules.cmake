@@ -50,6 +50,10 @@ function(deepgap_use target)
   target_link_libraries(${target} PRIVATE ${closure})
 endfunction()
 
+# Under a sanitizer the tests' own sources, half of all, are compiled without it (CMakePresets.json), in a quarter of the time. Inline functions
+# that both sides have come from the product's objects, which are linked first. DEEPGAP_SANITIZED tells them.
+set(DEEPGAP_TEST_FLAGS "" CACHE STRING "Compiler flags for the tests of modules alone")
+
 function(deepgap_tests name tests)
   if(NOT DEEPGAP_TESTS OR NOT tests)
     return()
@@ -57,6 +61,7 @@ function(deepgap_tests name tests)
   add_executable(deepgap_${name}_test ${tests})
   target_link_libraries(deepgap_${name}_test PRIVATE deepgap_options GTest::gmock GTest::gtest_main)
   deepgap_optimize(deepgap_${name}_test tests)
+  target_compile_options(deepgap_${name}_test PRIVATE ${DEEPGAP_TEST_FLAGS})
   deepgap_join(deepgap_${name}_test)
   deepgap_use(deepgap_${name}_test ${ARGN})
   add_test(NAME ${name} COMMAND deepgap_${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -197,7 +197,7 @@ TEST_F(RangeProfilerTest, RefusesAnOlderCupti) {
 class CounterTableTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef DEEPGAP_SANITIZED
     GTEST_SKIP()
         << "left out under AddressSanitizer: NVIDIA's library opens another with RTLD_DEEPBIND, under which the sanitizer ends the process";
 #endif

@@ -190,7 +190,7 @@ TEST_F(ReferenceTest, of_a_fixed_batch_is_one_query_of_the_samples_in_turn) {
 }
 
 TEST_F(ReferenceTest, what_nothing_can_run_is_refused_with_both_reasons) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef DEEPGAP_SANITIZED
   GTEST_SKIP() << "every engine is asked, OpenVINO too, and AddressSanitizer ends a process that loads it";
 #endif
   const DoublingModel unknown("NoSuchOperator");

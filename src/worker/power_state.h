@@ -12,8 +12,9 @@ namespace deepgap {
 inline constexpr const char* power_state_fact = "power_state";  // a Record's: the word below
 
 struct PowerState {
-  std::string word;       // "sustained": at the limit; "burst": it came to the limit within the window, and clocks fell; empty: neither
-  double clock_fall = 0;  // in a burst, from the two seconds before the window to its second half: 0.18 is 18 %
+  std::string
+      word;  // "sustained": at the limit in most readings; "burst": it came to the limit within the window, and clocks fell; empty: neither
+  double clock_fall = 0;  // in a burst, from the highest before to the mean of the window's second half: 0.18 is 18 %
 };
 // `series`: the probes' readings. Of several GPUs one that came to its limit within the window decides, then one at its limit.
 PowerState power_state(std::span<const Series> series, const Window& window);

@@ -130,7 +130,8 @@ void print_other_gates(int series) {
 // Gates that had not enough data, made again with as many repeats as they named.
 void print_named_repeats(int series) {
   fmt::print(
-      "\nGates without enough data, and gates of ten points with as many repeats as those named (enough in 80 % of cases is meant), {} a "
+      "\nGates without enough data, and gates of ten points with as many repeats as those named, at most 300 (enough in 80 % of cases is "
+      "meant), {} a "
       "row\n",
       series);
   fmt::print(

@@ -130,15 +130,18 @@ std::vector<std::pair<std::string, std::pair<std::string, std::string>>> differi
 }
 
 // Returns how many repeats would give the gate an answer. At the ratios seen it is "slower" where one of them is beyond the limit, which
-// one point alone shows, at the level that Holm leaves it, or the mean of all; else all that are open have to be shown to hold.
+// one point alone shows, at the level that Holm leaves it, or the mean of all; else all that are open have to be shown to hold. 0 where
+// that is not known of one of them, or where points are left out, which no number of repeats brings back.
 size_t repeats_to_decide(const ResultsComparison& comparison, const GateResult& result, bool lower_is_better, double limit) {
   const double false_alarms = 1 - default_confidence;
   std::vector<size_t> slower, held;
+  bool is_known = result.left_out == 0;
   const double of_points = false_alarms / (result.together ? 2 : 1) / static_cast<double>(comparison.points.size());
   for (const PointChange* point : result.open) {
-    if (contender_place(point->a->point)) continue;  // its turns were not repeats
     const RepeatsRatio gain = gain_of(*point, lower_is_better);
-    if (gain.known() && gain.ratio < limit) {
+    if (!gain.known() || contender_place(point->a->point)) {  // turns were not repeats
+      is_known = false;
+    } else if (gain.ratio < limit) {
       slower.push_back(repeats_to_tell(gain, limit, 1 - of_points));
     } else {
       held.push_back(repeats_to_tell(gain, limit));
@@ -146,10 +149,10 @@ size_t repeats_to_decide(const ResultsComparison& comparison, const GateResult& 
   }
   if (result.together) {
     const RepeatsRatio gain = gain_of(*result.together, lower_is_better);
-    if (gain.ratio < limit) slower.push_back(repeats_to_tell(gain, limit, 1 - false_alarms / 2));
+    if (gain.known() && gain.ratio < limit) slower.push_back(repeats_to_tell(gain, limit, 1 - false_alarms / 2));
   }
   if (!slower.empty()) return *std::min_element(slower.begin(), slower.end());
-  return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
+  return !is_known || held.empty() ? 0 : *std::max_element(held.begin(), held.end());
 }
 
 }  // namespace

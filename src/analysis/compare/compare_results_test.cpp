@@ -231,6 +231,9 @@ TEST(CompareResults, AGateSaysWhatIsSlowerAndHowManyRepeatsWouldBeEnough) {
   EXPECT_GT(untold.needs_repeats, 5u);
   EXPECT_EQ(judge_gate(too_few, {}, 0.02).needs_repeats, 0u) << "nothing is known of the scatter";
   EXPECT_EQ(judge_gate(compare_results(a, of({.run = "b"}), {}), {}, 0.02).needs_repeats, 0u);
+  ResultsComparison without_one = open;
+  without_one.offered = 1;
+  EXPECT_EQ(judge_gate(without_one, {}, 0.02).needs_repeats, 0u) << "a point that is left out leaves the gate open";
 }
 
 // One of ten points is slower: the number that is named allows for the ten, and does not wait for those that are equal.

@@ -56,7 +56,7 @@ std::string printable(std::string_view text) { return without_controls(text, "")
 std::string printable_lines(std::string_view text) { return without_controls(text, "\n\t"); }
 
 std::string one_line(std::string_view text, size_t most) {
-  const std::string line = printable(text);
+  std::string line = printable(text);
   if (line.size() <= most) return line;
   size_t end = most;
   while (end > 0 && end + 4 > most && is_continuation(line[end])) --end;  // no part of a character

@@ -206,7 +206,7 @@ class CheckCommand : public Command {
     for (const NodeCheck& node : nodes) result.sqnr_db = std::min(result.sqnr_db, node.sqnr_db);
     result.min_sqnr_db = asked_of_nodes();
     result.pass = result.sqnr_db >= *result.min_sqnr_db;
-    const std::string wrong = result.pass ? "" : failed_nodes_words(nodes, result.against, request_.precision, *result.min_sqnr_db);
+    std::string wrong = result.pass ? "" : failed_nodes_words(nodes, result.against, request_.precision, *result.min_sqnr_db);
     result.against += ", node by node";
     return wrong;
   }

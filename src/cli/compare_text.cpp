@@ -180,7 +180,7 @@ std::string needed_text(const GateResult& found) {
   if (found.open.empty()) return {};
   const auto known = [](const PointChange* change) { return change->comparison.repeats.known(); };
   const bool some_unknown = !std::all_of(found.open.begin(), found.open.end(), known);
-  const std::string least = some_unknown ? fmt::format("; measure at least {} repeats of each side (--repeats {})", fewest_repeats, 5) : "";
+  std::string least = some_unknown ? fmt::format("; measure at least {} repeats of each side (--repeats {})", fewest_repeats, 5) : "";
   if (found.needs_repeats == 0) return least;
   const bool nodes =
       std::any_of(found.open.begin(), found.open.end(), [](const PointChange* c) { return c->comparison.repeats.over_nodes; });

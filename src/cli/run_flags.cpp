@@ -75,8 +75,8 @@ void RunFlags::keep_json(const std::string& text) const {
 
 void RunFlags::keep_timings(const RunReport& report, const RunSettings& settings) const {
   if (!timings_file_ || report.saved == 0) return;
-  write_timings({{settings.store_path}, {}, false, report.run_id}, std::filesystem::path(*timings_file_).extension() == ".json",
-                *timings_file_);
+  const TimingsOf of{.stores = {settings.store_path}, .run_id = report.run_id};
+  write_timings(of, std::filesystem::path(*timings_file_).extension() == ".json", *timings_file_);
 }
 
 int64_t duration_flag(const std::string& flag, const std::string& text) {

@@ -70,7 +70,7 @@ Sizes suggested(const Graph& graph) {
     return sizes;
   };
   for (size_t number = 0; number < tries; ++number)
-    if (const Sizes sizes = sized(number); takes(graph, sizes)) return sizes;
+    if (Sizes sizes = sized(number); takes(graph, sizes)) return sizes;
   return sized(0);
 }
 

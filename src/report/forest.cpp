@@ -54,7 +54,9 @@ bool can_be_read(const std::vector<double>& ticks, const ForestAxis& axis) {
 // 1, 2, 5 and the like times every power of `base` between the ends.
 std::vector<double> powers_of(double base, const std::vector<double>& factors, const ForestAxis& axis) {
   std::vector<double> ticks;
-  for (double power = std::floor(axis.least / std::log(base)); power <= axis.most / std::log(base); ++power) {
+  const auto first = static_cast<int>(std::floor(axis.least / std::log(base))),
+             last = static_cast<int>(std::floor(axis.most / std::log(base)));
+  for (int power = first; power <= last; ++power) {
     for (const double factor : factors) {
       const double tick = factor * std::pow(base, power);
       if (std::log(tick) >= axis.least && std::log(tick) <= axis.most) ticks.push_back(tick);

@@ -87,8 +87,8 @@ std::string choose_interleaved(InspectedPlan& plan) {
   size_t interleaved = 0;
   for (const auto& [key, jobs] : sets) {
     if (jobs.size() < 2) continue;
-    const bool one_engine =
-        std::all_of(jobs.begin(), jobs.end(), [&](const Job* job) { return job->point.backend == jobs.front()->point.backend; });
+    const std::string& engine = jobs.front()->point.backend;
+    const bool one_engine = std::all_of(jobs.begin(), jobs.end(), [&](const Job* job) { return job->point.backend == engine; });
     if (one_engine) continue;
     const std::string why = why_set_apart(jobs);
     if (!why.empty()) reasons[why] += jobs.size();

@@ -66,7 +66,7 @@ std::optional<RequestError> ask_for_models(HttpRequest& request, const OpenaiSet
   const Clock::time_point end = Clock::now() + std::chrono::nanoseconds(settings.ready_within);
   for (;;) {
     request.get("/v1/models", settings.timeout);
-    const auto request_error = request.perform();
+    auto request_error = request.perform();
     const bool may_come = request_error && (request_error->kind == RequestError::Kind::refused || request.status() == 503);
     if (!may_come || Clock::now() >= end) return request_error;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -103,7 +104,7 @@ void TokenAnswer::spread() {
   int64_t given = 0;
   for (size_t i = 0; i < marks_.size(); ++i) {
     before += static_cast<double>(lengths_[i]);
-    const auto upto = static_cast<int64_t>(static_cast<double>(more) * before / letters + 0.5);
+    const auto upto = std::llround(static_cast<double>(more) * before / letters);
     marks_[i].count = static_cast<uint32_t>(1 + upto - given);
     given = upto;
   }

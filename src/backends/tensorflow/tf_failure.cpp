@@ -22,7 +22,7 @@ std::string named_node(std::string_view message, const TfScope& scope) {
   for (size_t i = 0; i < std::size(open); ++i) {
     for (size_t at = message.find(open[i]); at != std::string_view::npos; at = message.find(open[i], at + 1)) {
       const size_t begin = at + open[i].size();
-      const std::string node = scope.node_of(message.substr(begin, message.find(close[i], begin) - begin));
+      std::string node = scope.node_of(message.substr(begin, message.find(close[i], begin) - begin));
       if (!node.empty()) return node;
     }
   }

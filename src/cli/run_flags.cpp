@@ -75,7 +75,7 @@ void RunFlags::keep_json(const std::string& text) const {
 
 void RunFlags::keep_timings(const RunReport& report, const RunSettings& settings) const {
   if (!timings_file_ || report.saved == 0) return;
-  const TimingsOf of{.stores = {settings.store_path}, .run_id = report.run_id};
+  const TimingsOf of{.stores = {settings.store_path}, .selection = Selection(), .run_id = report.run_id};
   write_timings(of, std::filesystem::path(*timings_file_).extension() == ".json", *timings_file_);
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/point_summary.h"
 #include "analysis/ratio_text.h"
+#include "base/distinct_digits.h"
 #include "base/quantity.h"
 
 #include <fmt/chrono.h>
@@ -69,9 +70,7 @@ std::string format_interval(const Estimate& estimate, double limit) {
   if (!estimate.low || !estimate.high || *estimate.low == *estimate.high || !plain(estimate.value)) return format_interval(estimate);
   constexpr int most_more = 5;
   const int usual = std::max(0, decimals_of(estimate));
-  const auto hides = [&](double end, int decimals) { return end != limit && fixed(end, decimals) == fixed(limit, decimals); };
-  int decimals = usual;
-  while (decimals < usual + most_more && (hides(*estimate.low, decimals) || hides(*estimate.high, decimals))) ++decimals;
+  const int decimals = distinct_digits(usual, usual + most_more, {{*estimate.low, limit}, {*estimate.high, limit}}, fixed);
   return fixed(*estimate.low, decimals) + " to " + fixed(*estimate.high, decimals);
 }
 

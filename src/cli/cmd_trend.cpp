@@ -4,6 +4,7 @@
 #include "analysis/trend/trend.h"
 #include "analysis/words.h"
 #include "base/console.h"
+#include "base/distinct_digits.h"
 #include "base/file.h"
 #include "base/messages.h"
 #include "base/text.h"
@@ -72,10 +73,9 @@ std::string run_text(const TrendRun& run) {
 
 // Returns the value with the digits that distinguish it from the other one.
 std::string distinct_text(double value, double other) {
-  constexpr int most_digits = 8;
-  int digits = 4;
-  while (digits < most_digits && format_significant(value, digits) == format_significant(other, digits)) ++digits;
-  return format_significant(value, digits);
+  constexpr int fewest = 4, most = 8;
+  const auto text = [](double one, int digits) { return format_significant(one, digits); };
+  return text(value, distinct_digits(fewest, most, {{value, other}}, text));
 }
 
 // Returns what was found, a line each.

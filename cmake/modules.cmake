@@ -51,7 +51,8 @@ function(deepgap_use target)
 endfunction()
 
 # Under a sanitizer the tests' own sources, half of all, are compiled without it (CMakePresets.json), in a quarter of the time. Inline functions
-# that both sides have come from the product's objects, which are linked first. DEEPGAP_SANITIZED tells them.
+# that both sides have come from the product's objects, which are linked first. The macro DEEPGAP_SANITIZED tells a
+# test that the product has a sanitizer.
 set(DEEPGAP_TEST_FLAGS "" CACHE STRING "Compiler flags for the tests of modules alone")
 
 function(deepgap_tests name tests)

@@ -24,8 +24,8 @@ void refuse_foreign_links(const std::string& path);
 
 class OutputFile {
  public:
-  // Opens the output; a file that is there already stays untouched until finish().
   enum class Links { followed, replaced };
+  // Opens the output; a file that is there already stays untouched until finish().
   explicit OutputFile(const std::string& path, Links links = Links::followed);
   ~OutputFile();  // without finish() nothing stays, but for what a device or pipe has got
   OutputFile(const OutputFile&) = delete;

@@ -59,7 +59,8 @@ std::optional<std::string> counts_meant_otherwise(const std::string& flag, const
   return std::nullopt;
 }
 
-// nvbench's "--json FILE". Ours takes no value: the word behind it would be a study or a model, of which there is one only.
+// Returns whether "--json VALUE" is nvbench's, whose value is a file. Our --json has no value, so the next word is a study or the model,
+// unless -m has named the model already.
 bool is_json_file_of_nvbench(const std::string& value, const OtherWords& others) {
   if (value.empty() || value.starts_with("-") || value.ends_with(".toml")) return false;
   const size_t dot = value.rfind('.');

@@ -23,7 +23,7 @@ constexpr double low_occupancy = 0.25, far_from_roof = 0.3, layer_worth_saying =
 
 std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-// A kernel's short name. One that is mangled may have thousands of characters, of which the first name it.
+// A kernel's short name, cut after 60 characters: a mangled one may have thousands, and its beginning says which kernel it is.
 std::string kernel_words(const std::string& name) {
   constexpr size_t most = 60;
   const std::string text = short_kernel_name(name);
@@ -101,9 +101,8 @@ bool leaves_much_idle(const Occupancy& occupancy) {
 Explanation few_warps(const Noticed& low, double share) {
   return {
       "low_occupancy",
-      fmt::format(
-          "Few warps: {} of the kernels' time is in kernels of which a multiprocessor holds less than a quarter of the warps it could",
-          whole_percent(share)),
+      fmt::format("Few warps: {} of the kernels' time is in kernels that fill less than a quarter of a multiprocessor's warps",
+                  whole_percent(share)),
       fmt::format("{} with {} registers a thread and {} of shared memory: {} block{} at a time, limited by {}. Kernels that keep tensor "
                   "cores busy with few warps are made so",
                   kernel_words(low.longest->name), low.longest->registers, format_bytes(static_cast<double>(low.longest->shared_bytes)),

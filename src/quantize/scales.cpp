@@ -53,9 +53,8 @@ QuantizedWeights quantize_weights(const Tensor& weights, const Tensor* bias, int
   const auto channels = static_cast<size_t>(weights.shape[static_cast<size_t>(axis)]);
   const std::span<const int64_t> inner = std::span(weights.shape).subspan(static_cast<size_t>(axis) + 1);
   const auto run = static_cast<size_t>(element_count(inner));
-  const auto channel = [&](size_t element) {
-    return element / run % channels;
-  };  // NOLINT(clang-analyzer-core.DivideZero): asked of elements, so neither is 0
+  // Asked of elements, so neither is 0. NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
+  const auto channel = [&](size_t element) { return element / run % channels; };
   std::vector<float> biases(channels, 0);
   if (bias != nullptr) biases = floats_of(*bias, node, "biases");
 

@@ -25,6 +25,7 @@ bool is_level(const std::vector<double>& values, size_t count) {
 }
 
 bool is_at_power_limit(const GpuReading& reading) {
+  constexpr double near_power_limit = 0.97;  // a GPU that draws this share of its limit is at it
   const bool near = reading.power_limit_w > 0 && reading.power_w >= near_power_limit * reading.power_limit_w;
   return near || (reading.throttle_reasons & throttled_by_power) != 0;
 }

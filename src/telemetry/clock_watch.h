@@ -12,9 +12,6 @@
 
 namespace deepgap {
 
-// A GPU that draws at least this share of its power limit is at the limit.
-inline constexpr double near_power_limit = 0.97;
-
 // Used by one thread.
 class ClockWatch {
  public:

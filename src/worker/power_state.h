@@ -12,8 +12,8 @@ namespace deepgap {
 inline constexpr const char* power_state_fact = "power_state";  // a Record's: the word below
 
 struct PowerState {
-  std::string
-      word;  // "sustained": at the limit in most readings; "burst": it came to the limit within the window, and clocks fell; empty: neither
+  // "sustained": at the limit in most readings; "burst": it came to the limit within the window, and clocks fell; empty: neither.
+  std::string word;
   double clock_fall = 0;  // in a burst, from the highest before to the mean of the window's second half: 0.18 is 18 %
 };
 // `series`: the probes' readings. Of several GPUs one that came to its limit within the window decides, then one at its limit.

@@ -65,7 +65,8 @@ TEST(SiteFiles, ids_depend_on_the_point_alone) {
   EXPECT_EQ(all.get<std::set<std::string>>().size(), all.size());
   std::reverse(records.begin(), records.end());
   records.resize(records.size() / 2);
-  for (const nlohmann::json& id : data_of(site_files(collect(records), {"Results"}), "rows", 0)["id"])
+  const nlohmann::json half = data_of(site_files(collect(records), {"Results"}), "rows", 0)["id"];
+  for (const nlohmann::json& id : half)
     EXPECT_NE(std::find(all.begin(), all.end(), id), all.end()) << id;
 }
 

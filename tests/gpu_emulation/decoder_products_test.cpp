@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace deepgap::gpu {
 namespace {
 
@@ -36,7 +38,7 @@ StepShape shape_of(const ProductCase& one) {
 
 GuardedMemory kept(const std::vector<std::byte>& bytes) {
   GuardedMemory memory(bytes.size());
-  std::memcpy(memory.begin(), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), memory.begin());
   return memory;
 }
 

@@ -149,6 +149,9 @@ TEST(DecoderRuntime, TellsWhatItHolds) {
   EXPECT_EQ(runtime.type_shares(), (std::map<std::string, double>{{"q8_0", 1.0}}));
   runtime.make_cache(2, 17);  // rounded up to 24
   EXPECT_EQ(runtime.cache_bytes(), 2 * 24 * kv_bytes_per_token(model.shape));
+#ifdef DEEPGAP_SANITIZED
+  GTEST_SKIP() << "without a cache that is too large: a sanitizer ends a process that asks for too much";
+#endif
   EXPECT_THROW(runtime.make_cache(1000, int64_t{1} << 40), Error);
 }
 

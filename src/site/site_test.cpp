@@ -66,8 +66,7 @@ TEST(SiteFiles, ids_depend_on_the_point_alone) {
   std::reverse(records.begin(), records.end());
   records.resize(records.size() / 2);
   const nlohmann::json half = data_of(site_files(collect(records), {"Results"}), "rows", 0)["id"];
-  for (const nlohmann::json& id : half)
-    EXPECT_NE(std::find(all.begin(), all.end(), id), all.end()) << id;
+  for (const nlohmann::json& id : half) EXPECT_NE(std::find(all.begin(), all.end(), id), all.end()) << id;
 }
 
 TEST(SiteFiles, come_in_pieces) {

@@ -62,9 +62,9 @@ class ResumeTest(RunCase):
         return [record[4] for record in records(self.store)]
 
     def test_second_ctrl_c_ends_at_once(self):
-        self.assertEqual(self.reason_after(1), ["interrupted by the user; its worker did not end within 3 s and was killed"])
-        # Where a busy machine lets the second come too late, it is tried again.
-        twice = ["interrupted by the user twice"]
+        # Each is tried again where a busy machine lets the signal come before the worker hangs, or the second one too late.
+        once, twice = ["interrupted by the user; its worker did not end within 3 s and was killed"], ["interrupted by the user twice"]
+        self.assertTrue(any(self.reason_after(1) == once for _ in range(20)))
         self.assertTrue(any(self.reason_after(2) == twice for _ in range(20)))
 
     def test_a_killed_parent_leaves_no_worker(self):

@@ -93,12 +93,13 @@ class AnyPaceTest(TenantsCase):
     """Tests in which the clock does not matter: they may run beside other work."""
 
     def test_a_tenant_that_fails_ends_the_others_and_is_named(self):
-        for option, outcome, words in (("null.crash_at=30", "crashed", "the worker ended"), ("null.refuse=no", "refused", "no"),
-                                       ("null.hang_at=30", "timed_out", "no progress for 1 s")):
+        for option, timeout, outcome, words in (("null.crash_at=30", "60s", "crashed", "the worker ended"),
+                                                ("null.refuse=no", "60s", "refused", "no"),
+                                                ("null.hang_at=30", "1s", "timed_out", "no progress for 1 s")):
             with self.subTest(option):
                 if os.path.exists(self.store):
                     os.remove(self.store)
-                result = self.run_deepgap("--tenant", "null.latency=5ms", "--tenant", "batch=2," + option, "--duration", "500ms", "--timeout", "1s")
+                result = self.run_deepgap("--tenant", "null.latency=5ms", "--tenant", "batch=2," + option, "--duration", "500ms", "--timeout", timeout)
                 self.assertEqual(result.returncode, 1, result.stderr)
                 first, second = self.together()
                 self.assertEqual(second["outcome"], outcome)

@@ -61,7 +61,7 @@ class AnyPaceTest(TuneCase):
         self.assertEqual({row["study"] for row in self.rows()}, {"before", "after"})
 
     def test_a_small_network_on_native(self):
-        result = self.tuned(*TINY, "--batch", "1,8", "--threads", "1", "--streams", "1", "--duration", "300ms", "--budget", "1min")
+        result = self.tuned(*TINY, "--batch", "1,8", "--threads", "1", "--streams", "1", "--duration", "300ms", "--budget", "10min")
         self.assertIn(result["finalists"][0]["point"]["batch"], (1, 8))
         self.assertGreater(result["finalists"][0]["value"], 0)
         self.assertEqual({row["verdict"] for row in self.rows()}, {"as_found"})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The charts of docs/results and docs/explanation, from the stores and tables in docs/results.
+"""The charts of docs/results and docs/explanation, and one of docs/how-to, from the stores and tables in docs/results.
 
     tools/charts.py write [NAME ...] [--program build/bin/deepgap]     # without NAME: all of them
     tools/charts.py check [NAME ...] [--program build/bin/deepgap]     # exit code 1 if a file is not what would be written
@@ -227,6 +227,16 @@ def harness(_):
     return svg_chart.bar_panels("Cost of the harness: less is better", panels, ("2-core Xeon (Sapphire Rapids), virtual, 2026-11-21; bench/harness_speed.",), width=1100)
 
 
+def decoder(_):
+    panels = {}
+    for row in table("gpu-kernels/decoder.csv"):
+        if row["network"] == "Llama 8B":
+            label = f"{row['requests']} request{'s' if row['requests'] != '1' else ''}"
+            panels.setdefault(f"{row['weights']}, {row['gigabytes']} GB", []).append((label, 0, float(row["tokens_per_s"]), None, None))
+    return svg_chart.bar_panels("Llama 8B on an NVIDIA H100, native engine: tokens/s by requests at a time", list(panels.items()),
+                                ("Prompts of 512 tokens, answers of 32, seeded weights; an axis for each type of weights. The lower of two runs each. 2026-11-27.",))
+
+
 CHARTS = {
     "results/showcase-light.svg": lambda stores: showcase(stores, svg_chart.LIGHT),
     "results/showcase-dark.svg": lambda stores: showcase(stores, svg_chart.DARK),
@@ -238,6 +248,7 @@ CHARTS = {
     "results/xeon-engines.svg": xeon_engines,
     "results/epyc.svg": epyc,
     "results/harness.svg": harness,
+    "how-to/img/token-generation.svg": decoder,
     "explanation/prediction-model.svg": prediction_model,
 }
 

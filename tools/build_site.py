@@ -64,10 +64,10 @@ def for_python_markdown(text):
 
 
 def output_of_cell(output):
-    """Returns a notebook cell's output: HTML as it is, text as a block."""
+    """Returns a notebook cell's output: HTML, whose tables may be wider than a telephone, in a box that scrolls; text as a block."""
     data = output.get("data", {})
     if "text/html" in data:
-        return "".join(data["text/html"]) + "\n"
+        return f'<div style="overflow-x: auto">{"".join(data["text/html"])}</div>\n'
     text = "".join(data.get("text/plain", output.get("text", output.get("traceback", []))))
     return f"```text\n{text.rstrip()}\n```\n" if text.strip() else ""
 

@@ -45,7 +45,7 @@ class SiteTest(unittest.TestCase):
         self.write("docs/a.ipynb", json.dumps({"cells": cells}))
         self.write("docs/b.ipynb", json.dumps({"cells": []}))
         build_site.copy_pages(self.root / "docs", self.root / "site")
-        page = "# Title\n[b](b.md#x)\n\n```python\n1 + 2\n```\n\n```text\n3\n```\n\n<table></table>\n"
+        page = "# Title\n[b](b.md#x)\n\n```python\n1 + 2\n```\n\n```text\n3\n```\n\n<div style=\"overflow-x: auto\"><table></table></div>\n"
         self.assertEqual((self.root / "site/a.md").read_text(), page)
 
     def test_broken_links_of_built_pages_are_found(self):

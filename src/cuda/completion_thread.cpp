@@ -6,10 +6,9 @@ namespace deepgap::cuda {
 namespace {
 
 // Returns true for a query that failed, too: taking its times reports the failure.
-bool has_ended(const QueryEvents& query, bool alone) {
+bool has_ended(const QueryEvents& query) {
   try {
-    if (alone) query.wait();
-    return alone || query.ended();
+    return query.ended();
   } catch (const Error&) {
     return true;
   }
@@ -19,7 +18,8 @@ bool has_ended(const QueryEvents& query, bool alone) {
 
 std::array<Nanoseconds, 3> QueryEvents::durations() const {
   const Event& begin = events_[first];
-  return {events_[copied].since_ns(begin), events_[computed].since_ns(begin), events_[last].since_ns(begin)};
+  const Nanoseconds at_computed = events_[computed].since_ns(begin);
+  return {events_[copied].since_ns(begin), at_computed, end_ == last ? events_[last].since_ns(begin) : at_computed};
 }
 
 std::vector<Mark> QueryEvents::parts() const {
@@ -33,8 +33,10 @@ std::vector<Mark> QueryEvents::parts() const {
   return marks;
 }
 
-CompletionThread::CompletionThread(const DeviceContext& context, Clock& clock, const Completion& completion)
-    : context_(context), clock_(clock), completion_(completion), thread_([this] { serve(); }) {}
+CompletionThread::CompletionThread(const DeviceContext& context, Clock& clock, const Completion& completion, bool stays_awake)
+    : context_(context), clock_(clock), completion_(completion), stays_awake_(stays_awake), thread_([this] { serve(); }) {}
+
+bool CompletionThread::has_cpus_to_spare() { return std::thread::hardware_concurrency() >= 4; }
 
 void CompletionThread::stop() {
   if (!thread_.joinable()) return;
@@ -53,20 +55,17 @@ void CompletionThread::drain() {
   idle_.wait(lock, [&] { return pending_ == 0; });
 }
 
-bool CompletionThread::lost() const {
-  const std::lock_guard lock(mutex_);
-  return lost_.has_value();
-}
 void CompletionThread::throw_if_lost() const {
+  if (!is_lost_) return;
   const std::lock_guard lock(mutex_);
-  if (lost_) throw Error(*lost_);
+  throw Error(*lost_);
 }
 
+// Takes no lock: the next query begins while the thread still ends the delivery of the one before.
 void CompletionThread::begin(QueryEvents& query, uint64_t tag) {
   throw_if_lost();
   query.tag_ = tag;
   query.enqueued_ = clock_.now();
-  const std::lock_guard lock(mutex_);
   ++pending_;
 }
 
@@ -89,27 +88,31 @@ void CompletionThread::serve() {
   std::unique_lock lock(mutex_);
   while (true) {
     if (running_.empty()) look_for_a_query(lock);
-    wake_.wait(lock, [&] { return ending_ || !running_.empty(); });
+    for (; running_.empty() && !ending_; wake_.wait(lock)) ++sleeps_;
     if (running_.empty()) return;
     running = running_;
     lock.unlock();
     for (QueryEvents* query : running)
-      if (has_ended(*query, running.size() == 1)) take(*query);
+      if (running.size() == 1 || has_ended(*query)) take(*query);
     if (running.size() > 1) std::this_thread::yield();
     lock.lock();
   }
 }
 
 // A sleeping thread is woken tens of microseconds late, and a small network takes no longer: between queries that follow each other it
-// stays awake, where the host has CPUs to spare.
+// stays awake, where the host has CPUs to spare. launched_ may be set for a query that was seen already; then it looks on.
 void CompletionThread::look_for_a_query(std::unique_lock<std::mutex>& lock) {
   constexpr Nanoseconds timeout = 1'000'000;
-  if (std::thread::hardware_concurrency() < 4) return;
-  lock.unlock();
-  for (const Nanoseconds until = clock_.now() + timeout; !launched_.exchange(false) && clock_.now() < until;) __builtin_ia32_pause();
-  lock.lock();
+  if (!stays_awake_) return;
+  const Nanoseconds until = clock_.now() + timeout;
+  while (running_.empty() && !ending_ && clock_.now() < until) {
+    lock.unlock();
+    while (!launched_.exchange(false) && clock_.now() < until) __builtin_ia32_pause();
+    lock.lock();
+  }
 }
 
+// Waits for a query that has not ended.
 void CompletionThread::take(QueryEvents& query) {
   {
     const std::lock_guard lock(mutex_);
@@ -136,7 +139,10 @@ void CompletionThread::take(QueryEvents& query) {
 void CompletionThread::fail(const QueryEvents& query, const Error& error) {
   {
     const std::lock_guard lock(mutex_);
-    if (error.kind() == ErrorKind::device_lost) lost_ = error;
+    if (error.kind() == ErrorKind::device_lost) {
+      lost_ = error;
+      is_lost_ = true;
+    }
   }
   deliver({.tag = query.tag_, .status = Status::failed, .marks = {}, .error = &error});
 }
@@ -144,8 +150,8 @@ void CompletionThread::fail(const QueryEvents& query, const Error& error) {
 // Another thread may use the slot again as soon as the completion was called.
 void CompletionThread::deliver(const Done& done) {
   if (completion_) completion_(std::span(&done, 1));
+  if (--pending_ > 0) return;
   const std::lock_guard lock(mutex_);
-  --pending_;
   idle_.notify_all();
 }
 

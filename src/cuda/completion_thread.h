@@ -26,14 +26,17 @@ class QueryEvents {
     copied,
     computed,
     last
-  };  // before the copies to the device, after them, after the work, after the copies back
-  void record(Stage stage, StreamHandle stream) const { events_[stage].record(stream); }
+  };  // before the copies to the device, after them, after the work, after the copies back if there are any
+  void record(Stage stage, StreamHandle stream) {
+    events_[stage].record(stream);
+    end_ = stage;
+  }
   EventHandle at(Stage stage) const { return events_[stage].get(); }
   // One more event, that the caller records within the work by its handle, also inside of a CUDA graph; its time becomes a mark.
   EventHandle add_part(MarkId id) { return parts_.emplace_back(id, Event()).second.get(); }
 
-  bool ended() const { return events_[last].passed(); }
-  void wait() const { events_[last].synchronize(); }
+  bool ended() const { return events_[end_].passed(); }
+  void wait() const { events_[end_].synchronize(); }
   std::array<Nanoseconds, 3> durations() const;  // once ended: from `first` to each later stage
 
  private:
@@ -41,6 +44,7 @@ class QueryEvents {
   std::vector<Mark> parts() const;  // valid once the query has ended; omits marks whose time is not known
 
   std::array<Event, last + 1> events_;
+  Stage end_ = last;  // recorded last
   std::vector<std::pair<MarkId, Event>> parts_;
   uint64_t tag_ = 0;
   Nanoseconds enqueued_ = 0;
@@ -50,8 +54,8 @@ class QueryEvents {
 // completions from there (if the launch fails) and from the thread that this owns.
 class CompletionThread {
  public:
-  // All three outlive this.
-  CompletionThread(const DeviceContext& context, Clock& clock, const Completion& completion);
+  // The first three outlive this. `stays_awake`: the thread looks for the next query for a while before it sleeps.
+  CompletionThread(const DeviceContext& context, Clock& clock, const Completion& completion, bool stays_awake = has_cpus_to_spare());
   ~CompletionThread() { stop(); }
   CompletionThread(const CompletionThread&) = delete;
   CompletionThread& operator=(const CompletionThread&) = delete;
@@ -71,9 +75,12 @@ class CompletionThread {
   }
   void drain();
   void stop();  // drains, and ends the thread; nothing is enqueued afterwards
-  bool lost() const;
+  bool lost() const { return is_lost_; }
+  // Returns how often the thread slept until a query came.
+  int64_t sleeps() const { return sleeps_; }
 
  private:
+  static bool has_cpus_to_spare();
   void begin(QueryEvents& query, uint64_t tag);
   void watch(QueryEvents& query);
   void throw_if_lost() const;
@@ -86,11 +93,14 @@ class CompletionThread {
   const DeviceContext& context_;
   Clock& clock_;
   const Completion& completion_;
+  const bool stays_awake_;
   std::atomic<bool> launched_ = false;  // a query was added to running_ since the last look
-  mutable std::mutex mutex_;            // protects all members below
+  std::atomic<bool> is_lost_ = false;   // lost_ is set
+  std::atomic<int64_t> sleeps_ = 0;
+  std::atomic<size_t> pending_ = 0;  // enqueued and not delivered
+  mutable std::mutex mutex_;         // protects all members below
   std::condition_variable wake_, idle_;
   std::vector<QueryEvents*> running_;
-  size_t pending_ = 0;  // enqueued and not delivered
   bool ending_ = false;
   std::optional<Error> lost_;
   std::thread thread_;

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
 
 namespace deepgap::cuda {
@@ -70,6 +71,19 @@ TEST_F(CompletionThreadTest, DeliversWhatEndedWithItsMarks) {
   EXPECT_GE(marks_[5].ns, marks_[0].ns);
 }
 
+TEST_F(CompletionThreadTest, AQueryThatCopiesNothingBackEndsWithItsWork) {
+  QueryEvents query;
+  enqueue(query, 1);
+  thread_->drain();
+  thread_->enqueue(query, 2, [&] {
+    for (const auto stage : {QueryEvents::first, QueryEvents::copied, QueryEvents::computed}) query.record(stage, stream_.get());
+  });
+  thread_->drain();
+  EXPECT_EQ(done().back(), second_ok);
+  EXPECT_EQ(marks_[3].ns, 2000);
+  EXPECT_EQ(marks_[4].ns, 2000) << "the event of the query before does not count";
+}
+
 TEST_F(CompletionThreadTest, SeveralInFlightAreAllDelivered) {
   QueryEvents queries[2];
   fake_.hold(true);
@@ -79,6 +93,28 @@ TEST_F(CompletionThreadTest, SeveralInFlightAreAllDelivered) {
   fake_.hold(false);
   thread_->drain();
   EXPECT_THAT(done(), testing::UnorderedElementsAre(first_ok, second_ok));
+}
+
+// The second query of each pair is launched while the first is delivered: the thread sees it without being woken for it.
+TEST_F(CompletionThreadTest, AnAwakeThreadDoesNotSleepBetweenQueries) {
+  const auto still = make_virtual_clock();  // it never becomes time to sleep
+  std::binary_semaphore delivers{0}, launched{0};
+  const Completion meet = [&](std::span<const Done> all) {
+    if (all.front().tag != 1) return;
+    delivers.release();
+    launched.acquire();
+  };
+  thread_.emplace(context_, *still, meet, true);
+  QueryEvents queries[2];
+  for (int pair = 0; pair < 50; ++pair) {
+    enqueue(queries[0], 1);
+    delivers.acquire();
+    enqueue(queries[1], 2);
+    launched.release();
+    thread_->drain();
+  }
+  EXPECT_EQ(thread_->sleeps(), 0);
+  thread_.reset();
 }
 
 TEST_F(CompletionThreadTest, StoppingDeliversWhatIsInFlight) {

@@ -76,22 +76,25 @@ void GpuSlot::queue(const cuda::Samples& staged, std::span<const uint32_t> sampl
   run(*program);
   events_.record(QueryEvents::computed, stream_.get());
   order.queued(events_.at(QueryEvents::computed));
-  return_outputs(*program, count);
-  events_.record(QueryEvents::last, stream_.get());
+  if (return_outputs(*program, count)) events_.record(QueryEvents::last, stream_.get());
 }
 
-// Returns only the results for `samples`, where the program is for more.
-void GpuSlot::return_outputs(const gpu::Program& program, int64_t samples) {
+// Brings only the results for `samples`, where the program is for more. Returns whether copies were queued for it.
+bool GpuSlot::return_outputs(const gpu::Program& program, int64_t samples) {
+  bool copies = false;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const bool batched = outputs_[i].leads_with_batch();
     shapes_[i] = program.outputs[i];
     if (batched) shapes_[i][0] = shapes_[i][0] / program.batch * samples;
     const size_t bytes = bytes_of(outputs_[i].type, shapes_[i]);
     std::byte* written = instance_.output_on_host(i);
-    if (written == nullptr && bytes > 0)
+    if (written == nullptr && bytes > 0) {
       cuda::check(cuda::driver().cuMemcpyDtoHAsync_v2(returned_[i].data(), instance_.output(i), bytes, stream_.get()), "copying results");
+      copies = true;
+    }
     views_[i] = {outputs_[i].type, shapes_[i], written != nullptr ? written : returned_[i].data()};
   }
+  return copies;
 }
 
 // A batch of them at a time goes through what the largest program does with its input first.

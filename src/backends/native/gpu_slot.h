@@ -33,7 +33,7 @@ class GpuSlot {
  private:
   void queue(const cuda::Samples& staged, std::span<const uint32_t> samples, ComputeOrder& order);
   void record_graphs();
-  void return_outputs(const gpu::Program& program, int64_t samples);
+  bool return_outputs(const gpu::Program& program, int64_t samples);
 
   gpu::Network& network_;
   std::vector<Port> outputs_;

@@ -15,6 +15,8 @@ namespace {
 
 constexpr unsigned threads = 256;
 constexpr size_t most_pieces = 256;  // blocks that share a row
+// Bytes up to which a kernel brings neighbours sooner than the driver's copy does.
+constexpr size_t most_by_kernel = size_t{4} << 20;
 
 bool are_neighbours(std::span<const uint32_t> samples) {
   for (size_t i = 1; i < samples.size(); ++i)
@@ -32,7 +34,7 @@ const char* GatherKernel::text() {
   return R"(
 template <typename Unit>
 __device__ void gather(const Unit* from, const int* indices, Unit* to, long long units) {
-  const Unit* row = from + indices[blockIdx.x] * units;
+  const Unit* row = from + (indices ? indices[blockIdx.x] : (int)blockIdx.x) * units;
   Unit* target = to + blockIdx.x * units;
   for (long long i = blockIdx.y * blockDim.x + threadIdx.x; i < units; i += gridDim.y * blockDim.x) target[i] = row[i];
 }
@@ -53,7 +55,7 @@ void GatherKernel::launch(Address from, Address indices, Address to, size_t each
   auto units = static_cast<long long>(each / width.bytes);
   LaunchConfig config{};
   config.grid_x = static_cast<unsigned>(count);
-  config.grid_y = static_cast<unsigned>(std::clamp<size_t>(each / width.bytes / (size_t{4} * threads), 1, most_pieces));
+  config.grid_y = static_cast<unsigned>(std::clamp<size_t>(each / width.bytes / threads, 1, most_pieces));
   config.grid_z = config.block_y = config.block_z = 1;
   config.block_x = threads;
   config.stream = stream;
@@ -187,7 +189,6 @@ void Samples::copy_gathered(std::span<const uint32_t> samples, std::span<const I
   }
 }
 
-// One copy brings neighbours; for such the gathering would only be one launch more.
 void Samples::gather_on_device(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space,
                                StreamHandle stream) const {
   const bool neighbours = are_neighbours(samples);
@@ -199,7 +200,9 @@ void Samples::gather_on_device(std::span<const uint32_t> samples, std::span<cons
     const size_t each = each_[i];
     const Address from = resident_[i].address();
     if (each == 0) continue;
-    if (neighbours) {
+    if (neighbours && inputs[i].bytes <= most_by_kernel) {
+      gather_->launch(from + samples[0] * each, 0, inputs[i].to, each, samples.size(), stream);
+    } else if (neighbours) {
       check(driver().cuMemcpyDtoDAsync_v2(inputs[i].to, from + samples[0] * each, inputs[i].bytes, stream), "gathering samples");
     } else {
       gather_->launch(from, space.device_indices_.address(), inputs[i].to, each, samples.size(), stream);

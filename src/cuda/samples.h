@@ -36,8 +36,8 @@ inline SamplePlace sample_place(const EngineRequest& request) {
 inline bool lies_on_device(SamplePlace place) { return place == SamplePlace::device || place == SamplePlace::ready; }
 inline bool is_ready(SamplePlace place) { return place == SamplePlace::ready || place == SamplePlace::host_ready; }
 
-// A kernel that brings rows together: row i of `to` is row indices[i] of `from`. Compiled when it is made (NVRTC). Any thread with the
-// context current.
+// A kernel that brings rows together: row i of `to` is row indices[i] of `from`, or row i if `indices` is 0. Compiled when it is made
+// (NVRTC). Any thread with the context current.
 class GatherKernel {
  public:
   explicit GatherKernel(int architecture);  // 90; throws Error{refused} where there is no compiler

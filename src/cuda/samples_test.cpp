@@ -18,7 +18,8 @@ void gather(const LaunchConfig& config, void** arguments) {
   const auto* indices = reinterpret_cast<const int*>(*static_cast<Address*>(arguments[1]));
   auto* to = reinterpret_cast<Unit*>(*static_cast<Address*>(arguments[2]));
   const long long units = *static_cast<long long*>(arguments[3]);
-  for (unsigned row = 0; row < config.grid_x; ++row) std::copy_n(from + indices[row] * units, units, to + row * units);
+  for (unsigned row = 0; row < config.grid_x; ++row)
+    std::copy_n(from + (indices != nullptr ? indices[row] : static_cast<int>(row)) * units, units, to + row * units);
 }
 struct Sixteen {
   std::array<char, 16> bytes;
@@ -86,15 +87,28 @@ TEST_F(SamplesTest, ComeTogetherWhereverTheyLie) {
   }
 }
 
-TEST_F(SamplesTest, NeighboursAreOneCopyAndOthersOneKernel) {
+TEST_F(SamplesTest, AKernelBringsFewNeighboursAndOneCopyMany) {
   if (!has_compiler()) GTEST_SKIP() << "no NVRTC on this machine: the kernel that gathers is not compiled";
   make(8);
   Samples samples("engine", {"a", "b"}, SamplePlace::device, 90);
   samples.stage(given_, nullptr);
-  gathered(samples, SamplePlace::device, {2, 3, 4});
-  EXPECT_EQ(fake_.calls("cuLaunchKernelEx"), 0);
-  gathered(samples, SamplePlace::device, {4, 3, 2});
+  EXPECT_EQ(gathered(samples, SamplePlace::device, {2, 3, 4}), two_to_four);
   EXPECT_EQ(fake_.calls("cuLaunchKernelEx"), 2) << "of two inputs";
+  EXPECT_EQ(fake_.calls("cuMemcpyHtoDAsync_v2"), 0) << "neighbours need no indices";
+  gathered(samples, SamplePlace::device, {4, 3, 2});
+  EXPECT_EQ(fake_.calls("cuLaunchKernelEx"), 4);
+  EXPECT_EQ(fake_.calls("cuMemcpyHtoDAsync_v2"), 1);
+  EXPECT_EQ(fake_.calls("cuMemcpyDtoDAsync_v2"), 0);
+}
+
+TEST_F(SamplesTest, OneCopyBringsManyNeighbours) {
+  if (!has_compiler()) GTEST_SKIP() << "no NVRTC on this machine: the kernel that gathers is not compiled";
+  make(int64_t{1} << 19, 4);
+  Samples samples("engine", {"a", "b"}, SamplePlace::device, 90);
+  samples.stage(given_, nullptr);
+  EXPECT_EQ(gathered(samples, SamplePlace::device, {1, 2, 3}), (std::vector<std::vector<int>>{{100, 200, 300}, {1, 2, 3}}));
+  EXPECT_EQ(fake_.calls("cuMemcpyDtoDAsync_v2"), 1) << "of the input with 6 MiB";
+  EXPECT_EQ(fake_.calls("cuLaunchKernelEx"), 1);
 }
 
 TEST_F(SamplesTest, WithReadyQueriesReadWhatWasMadeOfThem) {

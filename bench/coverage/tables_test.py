@@ -63,6 +63,14 @@ class TablesTest(unittest.TestCase):
         self.assertNotIn("white", text)
         self.assertEqual(self.run_tables("check"), (0, "2 tables agree\n"))
 
+    def test_one_series_among_few_is_no_difference(self):
+        self.program("100.0")
+        self.assertEqual(self.run_tables("write"), (0, ""))
+        self.program("91.7")
+        self.assertEqual(self.run_tables("check"), (0, "2 tables agree\n"))
+        self.program("50.0")
+        self.assertEqual(self.run_tables("check")[0], 1)
+
     def test_check_finds_another_share_but_not_another_width(self):
         self.program("5.0")
         code, printed = self.run_tables("check")

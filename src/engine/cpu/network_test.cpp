@@ -404,6 +404,19 @@ TEST(CpuNetwork, RefusesAModeThatTheEvaluatorLacks) {
   }
 }
 
+// The trial at load has zeros for the shape that a query brings, so its result is empty.
+TEST(CpuNetwork, RunsANodeWhoseInputDecidesTheSizeOfItsResult) {
+  GraphBuilder b;
+  const ValueId shape = b.input({2}, "shape");
+  b.graph.values[static_cast<size_t>(shape)].type = DataType::i64;
+  Graph graph = b.finish({b.node("ConstantOfShape", {shape}, {{"value", testing::floats({1}, {5})}})});
+  graph.values[static_cast<size_t>(graph.outputs[0])].dims = testing::known_dims({2, 3});
+  Network network(graph, {.batch_sizes = {1}});
+  const auto results = run(network, {testing::integers({2, 3})}, 1);
+  EXPECT_THAT(std::span(reinterpret_cast<const float*>(results[0].data()), 6), ::testing::Each(5));
+  EXPECT_THROW(run(network, {testing::integers({2, 2})}, 1), Error);
+}
+
 // Outputs that a kernel does not make: the evaluator does, or says no at load.
 TEST(CpuNetwork, SecondOutputs) {
   GraphBuilder b;

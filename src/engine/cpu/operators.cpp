@@ -108,36 +108,41 @@ struct Evaluation {
   std::vector<size_t> output_bytes;  // in the order of writes
   std::vector<size_t> written;       // positions among the node's outputs
 
-  void operator()(std::span<std::byte* const> at) const {
+  std::vector<Tensor> results(std::span<std::byte* const> at) const {
     std::vector<Tensor> now = inputs;
     size_t next = 0;
     for (size_t i = 0; i < now.size(); ++i)
       if (is_read[i]) now[i].data = std::shared_ptr<const std::byte>(std::shared_ptr<void>(), address(at[next++]));
-    const auto results = node.domain == "deepgap" ? evaluate(*std::get<std::shared_ptr<const Graph>>(node.attributes.at("body")), now)
-                                                  : evaluate_node(*graph, node, now);
+    if (node.domain == "deepgap") return evaluate(*std::get<std::shared_ptr<const Graph>>(node.attributes.at("body")), now);
+    return evaluate_node(*graph, node, now);
+  }
+  void operator()(std::span<std::byte* const> at) const {
+    const std::vector<Tensor> made = results(at);
+    const auto first = static_cast<size_t>(std::count(is_read.begin(), is_read.end(), true));
     for (size_t k = 0; k < written.size(); ++k) {
-      if (written[k] >= results.size())
-        throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): output {} is not made", node.name, node.op, written[k]));
-      const Tensor& result = results[written[k]];
+      const Tensor& result = made[written[k]];
       if (result.bytes() != output_bytes[k])
         throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): the result has {} bytes, but shape inference expected {}", node.name,
                                                     node.op, result.bytes(), output_bytes[k]));
-      if (result.bytes() > 0) std::memcpy(at[next + k], result.data.get(), result.bytes());
+      if (result.bytes() > 0) std::memcpy(at[first + k], result.data.get(), result.bytes());
     }
   }
 };
 
 // The evaluator reports what it cannot do of an operator (a mode, a type) only when it runs. So it runs once, on zeros, while there is
-// still time to refuse the model. Zeros may be wrong contents for a node; an error about those is not a reason to refuse.
+// still time to refuse the model. Zeros may be wrong contents for a node; an error about those is not a reason to refuse, nor is the size
+// of a result, which they may decide (a target size, say).
 void require_evaluation(const Evaluation& run) {
   std::vector<std::vector<std::byte>> zeros;
   std::vector<std::byte*> at;
   const auto add = [&](size_t bytes) { at.push_back(zeros.emplace_back(bytes).data()); };
   for (size_t i = 0; i < run.inputs.size(); ++i)
     if (run.is_read[i]) add(run.inputs[i].bytes());
-  for (size_t bytes : run.output_bytes) add(bytes);
   try {
-    run(at);
+    const std::vector<Tensor> made = run.results(at);
+    for (const size_t output : run.written)
+      if (output >= made.size())
+        throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): output {} is not made", run.node.name, run.node.op, output));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::refused) return;
     throw Error(ErrorKind::refused, fmt::format("native: {}", error.what()));  // the message names node and operator

@@ -211,8 +211,9 @@ std::vector<Tensor> Emulator::run(size_t index, std::span<const Tensor> inputs, 
   for (const Buffer& buffer : plan.buffers) {
     std::byte* begin = memory.emplace_back(buffer.bytes).begin();
     at.push_back(begin);
-    if (buffer.data) std::memcpy(begin, buffer.data->data(), buffer.bytes);
-    if (buffer.kind == Buffer::Kind::input) std::memcpy(begin, inputs[buffer.external].data.get(), buffer.bytes);
+    // Not memcpy: what is empty may lie nowhere.
+    if (buffer.data) std::copy_n(buffer.data->data(), buffer.bytes, begin);
+    if (buffer.kind == Buffer::Kind::input) std::copy_n(inputs[buffer.external].data.get(), buffer.bytes, begin);
   }
   const auto address = [&](BufferId id) { return id < 0 ? nullptr : at[static_cast<size_t>(id)]; };
   for (size_t s = 0; s < plan.steps.size(); ++s) {
@@ -236,7 +237,7 @@ std::vector<Tensor> Emulator::run(size_t index, std::span<const Tensor> inputs, 
     Tensor tensor = make_tensor(types[o], shapes[o]);
     for (size_t b = 0; b < plan.buffers.size(); ++b)
       if (plan.buffers[b].kind == Buffer::Kind::output && plan.buffers[b].external == o)
-        std::memcpy(writable<std::byte>(tensor).data(), at[b], tensor.bytes());
+        std::copy_n(at[b], tensor.bytes(), writable<std::byte>(tensor).data());
     outputs.push_back(tensor);
   }
   return outputs;

@@ -145,6 +145,8 @@ std::vector<AbsentBackend> absent_backends() {
       {"libtorch_cuda",
        "not built; with torch for CUDA and CUDA 13's runtime, cmake --build build --target deepgap_programs builds it "
        "(docs/reference/engines/index.md)"},
+      {"null", "not built; cmake --build build --target deepgap_programs builds it"},
+      {"openai", "not built; with libcurl's headers, cmake --build build --target deepgap_programs builds it"},
       {"openvino", "not built; with OpenVINO, cmake --build build --target deepgap_programs builds it (docs/reference/engines/index.md)"},
       {"tensorflow", "not built; cmake --build build --target deepgap_programs builds it (docs/reference/engines/index.md)"},
       {"tensorrt",

@@ -33,4 +33,10 @@ expect json '"available": true'
 expect json '"reason": "its library is not here"'
 expect devices '^cpu .*cores allowed'
 expect devices 'backends: .*null'
+
+# A program beside which no plug-in lies says of each engine that is not built by default how to have it.
+mkdir "$folder/bin"
+cp "$program" "$folder/bin/deepgap"
+env -u DEEPGAP_PLUGINS "$folder/bin/deepgap" backends > "$folder/alone" || { echo "backends alone ended with $?"; exit 1; }
+for name in kserve libtorch libtorch_cuda null openai openvino tensorflow; do expect alone "^  $name +not built; "; done
 exit $status

@@ -130,8 +130,8 @@ struct Evaluation {
 };
 
 // The evaluator reports what it cannot do of an operator (a mode, a type) only when it runs. So it runs once, on zeros, while there is
-// still time to refuse the model. Zeros may be wrong contents for a node; an error about those is not a reason to refuse, nor is the size
-// of a result, which they may decide (a target size, say).
+// still time to refuse the model. Zeros may be wrong contents for a node; an error about those is not a reason to refuse. Nor is
+// the size of the result: an input may decide it, as the target size of a Resize does.
 void require_evaluation(const Evaluation& run) {
   std::vector<std::vector<std::byte>> zeros;
   std::vector<std::byte*> at;

@@ -3,6 +3,7 @@
 #include "base/quantity.h"
 #include "base/throttle.h"
 #include "ceilings/gpu_ceiling_kernels.h"
+#include "ceilings/median.h"
 #include "cuda/objects.h"
 
 #include <fmt/format.h>
@@ -221,11 +222,6 @@ class MemoryBench {
   cuda::Function read_, copy_;
   cuda::DeviceMemory memory_, out_;
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 LaunchCeiling measure_launches(const Bench& bench, cuda::Function nothing) {
   const auto queue = [&] {

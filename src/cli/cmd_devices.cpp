@@ -4,6 +4,9 @@
 #include "cli/backend_rows.h"
 #include "cli/command.h"
 #include "cli/device_text.h"
+#include "cli/engine_flags.h"
+#include "cli/gpu_copies_child.h"
+#include "cli/gpu_links_text.h"
 #include "cli/gpus_child.h"
 #include "cli/libtorch_folder.h"
 #include "record/record_json.h"
@@ -82,27 +85,35 @@ class DevicesCommand final : public Command {
   std::string describe() const override { return "List the CPU and GPUs of this machine, and the engines that can use them"; }
   std::string examples() const override {
     return "  deepgap devices\n"
+           "  deepgap devices --copies                measure PCIe and NVLink\n"
            "  deepgap devices --json --anonymous      safe to share\n";
   }
   void declare(CLI::App& app) override {
+    app.add_flag("--copies", copies_, "Measure the copy rates of the GPUs, and keep them for later results and reports");
+    app.add_option("--cache", cache_, "Keep copy rates in this folder [default: ~/.cache/deepgap]")->type_name("DIR");
     app.add_flag("--json", json_, "Print JSON");
     app.add_flag("--anonymous", anonymous_, "Leave out the UUIDs of the GPUs");
     declare_libtorch_folder(app);
   }
   int run() override {
     json rows = json::array({cpu_row()});
-    add_gpus(ask_for_gpus(), anonymous_, rows);
+    GpuInventory inventory = ask_for_gpus();
+    if (copies_) measure_gpu_copies(inventory, cache_or_default(cache_));
+    add_kept_copies(cache_or_default(cache_), inventory);
+    add_gpus(inventory, anonymous_, rows);
     add_backends(backend_rows(), rows);
     if (json_) {
       fmt::print("{}\n", rows.dump(2, ' ', true, json::error_handler_t::replace));
       return exit_ok;
     }
     for (const json& row : rows) print_wrapped(device_text(row));
+    fmt::print("{}", gpu_links_text(rows));
     return exit_ok;
   }
 
  private:
-  bool json_ = false, anonymous_ = false;
+  std::string cache_;
+  bool copies_ = false, json_ = false, anonymous_ = false;
 };
 
 const bool registered = Registry<Command>::instance().add("devices", [] { return std::make_unique<DevicesCommand>(); });

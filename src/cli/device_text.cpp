@@ -11,6 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* indent = "          ";
+constexpr size_t longest_property = 40;  // longer ones are reasons why something is missing; `deepgap backends` and --json have them
 
 // Returns whether a fact is known. "not available: why" is left out of lines for people; --json has the reasons.
 bool known(const json& facts, const char* key) {
@@ -64,13 +65,6 @@ std::string gpu_text(const json& row) {
       line({clock_text(gpu, "clock_sm", "clock_sm_max_hz", "clock"), clock_text(gpu, "clock_memory", "clock_memory_max_hz", "memory clock"),
             known(gpu, "power_limit_w") ? fmt::format("at most {:.0f} W", gpu["power_limit_w"].get<double>()) : ""});
   text += line({pcie_text(gpu), links_text(gpu), text_of(gpu, "numa_node", "NUMA node {}"), text_of(gpu, "cpu_socket", "CPU socket {}")});
-  std::vector<std::string> paths;
-  for (const auto& [key, path] : gpu.items()) {
-    if (key.starts_with("path_to_") && known(gpu, key.c_str())) {
-      paths.push_back(fmt::format("to cuda:{} {}", key.substr(8), path.get<std::string>()));
-    }
-  }
-  text += line(paths);
   text += line({text_of(gpu, "uuid", "{}")});
   if (row.contains("note")) text += line({row["note"].get<std::string>()});
   return text;
@@ -91,7 +85,8 @@ std::string device_text(const json& row) {
     text += gpu_text(row);
   } else if (row.contains("properties")) {  // only an engine knows it
     std::vector<std::string> properties;
-    for (const auto& [name, value] : row["properties"].items()) properties.push_back(name + " " + value.get<std::string>());
+    for (const auto& [name, value] : row["properties"].items())
+      if (const auto text = value.get<std::string>(); text.size() <= longest_property) properties.push_back(name + " " + text);
     text += line(properties);
   }
   const auto backends = row["backends"].get<std::vector<std::string>>();

@@ -70,10 +70,12 @@ inline constexpr int source_in_stream_order = 1;  // CU_MEMCPY_SRC_ACCESS_ORDER_
   F(cuDeviceTotalMem_v2, (size_t * bytes, Device device))                                                                                 \
   F(cuDeviceGetAttribute, (int* value, int attribute, Device device))                                                                     \
   F(cuDeviceGetPCIBusId, (char* address, int length, Device device))                                                                      \
+  F(cuDeviceCanAccessPeer, (int* possible, Device device, Device peer))                                                                   \
   F(cuDevicePrimaryCtxRetain, (Context * context, Device device))                                                                         \
   F(cuDevicePrimaryCtxRelease_v2, (Device device))                                                                                        \
   F(cuCtxSetCurrent, (Context context))                                                                                                   \
   F(cuCtxGetDevice, (Device * device))                                                                                                    \
+  F(cuCtxEnablePeerAccess, (Context peer, unsigned flags))                                                                                \
   F(cuCtxSynchronize, ())                                                                                                                 \
   F(cuMemGetInfo_v2, (size_t * free, size_t * total))                                                                                     \
   F(cuMemAlloc_v2, (Address * address, size_t bytes))                                                                                     \
@@ -87,6 +89,7 @@ inline constexpr int source_in_stream_order = 1;  // CU_MEMCPY_SRC_ACCESS_ORDER_
                             size_t attribute_count, StreamHandle stream))                                                                 \
   F(cuMemcpyDtoHAsync_v2, (void* to, Address from, size_t bytes, StreamHandle stream))                                                    \
   F(cuMemcpyDtoDAsync_v2, (Address to, Address from, size_t bytes, StreamHandle stream))                                                  \
+  F(cuMemcpyPeerAsync, (Address to, Context to_context, Address from, Context from_context, size_t bytes, StreamHandle stream))           \
   F(cuMemsetD8Async, (Address to, unsigned char value, size_t bytes, StreamHandle stream))                                                \
   F(cuStreamCreate, (StreamHandle * stream, unsigned flags))                                                                              \
   F(cuStreamDestroy_v2, (StreamHandle stream))                                                                                            \

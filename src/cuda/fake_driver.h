@@ -224,10 +224,12 @@ class FakeDriver {
     f.cuDeviceGetPCIBusId = [](char* address, int length, Device device) {
       return std::snprintf(address, static_cast<size_t>(length), "0000:%02X:00.0", device), 0;
     };
+    f.cuDeviceCanAccessPeer = [](int* possible, Device, Device) { return *possible = 1, 0; };
     f.cuDevicePrimaryCtxRetain = [](Context* context, Device device) { return give(context, reinterpret_cast<void*>(device + 1L)); };
     f.cuDevicePrimaryCtxRelease_v2 = [](Device) { return 0; };
     f.cuCtxSetCurrent = [](Context context) { return device_of_thread() = static_cast<Device>(reinterpret_cast<long>(context) - 1), 0; };
     f.cuCtxGetDevice = [](Device* device) { return *device = device_of_thread(), 0; };
+    f.cuCtxEnablePeerAccess = [](Context, unsigned) { return 0; };
     f.cuCtxSynchronize = [] { return current()->wait(true); };
   }
   static void add_memory(Driver& f) {
@@ -250,6 +252,9 @@ class FakeDriver {
     };
     f.cuMemcpyDtoHAsync_v2 = [](void* to, Address from, size_t bytes, StreamHandle) { return move(to, at(from), bytes, from); };
     f.cuMemcpyDtoDAsync_v2 = [](Address to, Address from, size_t bytes, StreamHandle) { return move(at(to), at(from), bytes, to, from); };
+    f.cuMemcpyPeerAsync = [](Address to, Context, Address from, Context, size_t bytes, StreamHandle) {
+      return move(at(to), at(from), bytes, to, from);
+    };
     f.cuMemsetD8Async = [](Address to, unsigned char value, size_t bytes, StreamHandle) {
       if (!current()->holds(to, bytes)) return illegal_address;
       return std::memset(at(to), value, bytes), 0;

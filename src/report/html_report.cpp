@@ -28,6 +28,7 @@ constexpr Section sections[] = {
     {"fronts", "", [](const View& view, const ReportOptions& options) { return fronts_section(view, options.fronts); }},
     {"pictures", "Charts", of_view<pictures_section>},
     {"devices", "Devices", of_view<devices_section>},
+    {"topology", "GPU topology", of_view<topology_section>},
     {"load", "Load", of_view<load_section>},
     {"dispatcher", "Batches and queue", of_view<dispatcher_section>},
     {"stages", "End to end", of_view<stages_section>},

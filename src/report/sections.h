@@ -19,6 +19,8 @@ std::string fronts_section(const View& view, const FrontOrder& order);
 std::string fronts_markdown(const View& view, const FrontOrder& order);
 std::string pictures_section(const View& view);
 std::string devices_section(const View& view);
+// Where several GPUs hang, and how fast data reach them.
+std::string topology_section(const View& view);
 std::string load_section(const View& view);
 std::string dispatcher_section(const View& view);
 std::string stages_section(const View& view);

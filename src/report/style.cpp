@@ -59,6 +59,8 @@ svg.chart{display:block;width:100%;height:auto;overflow:visible;font-family:syst
 .line .hollow{fill:var(--page);stroke:var(--c);stroke-width:1.6}
 .line.faint .path{stroke-width:1.6;stroke-dasharray:.1 4;opacity:.8}
 .line g:hover .mark{stroke:var(--ink);stroke-width:1.6}
+.place rect{fill:var(--page);stroke:var(--axis)}.place .gpu rect{stroke:var(--c0);stroke-width:1.5}.place path{fill:none;stroke:var(--axis);stroke-width:1.3}.place .nvlink{stroke:var(--c1);stroke-width:2}
+.place text{font-size:11.5px;fill:var(--soft);font-variant-numeric:tabular-nums}.place .name{font-size:13px;font-weight:600;fill:var(--ink)}
 .label{font-size:12px;font-weight:600;fill:var(--c);stroke:var(--page);stroke-width:3px;paint-order:stroke;stroke-linejoin:round}
 .tag{font-size:11px;fill:var(--soft);stroke:var(--page);stroke-width:3px;paint-order:stroke}
 .scroll{overflow-x:auto;margin:14px -24px 0;padding:0 24px 6px}

@@ -1,6 +1,7 @@
 #include "telemetry/gpus.h"
 
 #include "base/text.h"
+#include "telemetry/gpu_path.h"
 #include "telemetry/nvml_devices.h"
 #include "telemetry/system_file.h"
 
@@ -13,27 +14,10 @@ namespace {
 
 using Level = Advice::Level;
 
-// NVML's nvmlGpuTopologyLevel_t.
-std::string path_words(int level) {
-  if (level < 10) return "on the same board";
-  if (level < 20) return "over one PCIe switch";
-  if (level < 30) return "over several PCIe switches";
-  if (level < 40) return "over one PCIe host bridge";
-  if (level < 50) return "within one NUMA node";
-  return "between NUMA nodes";
-}
-
-Fact path_between(const NvmlApi& api, NvmlDevice a, NvmlDevice b) {
-  int level = 0, nvlink = -1;
-  if (const int result = nvml_call(api.common_ancestor, a, b, &level); result != nvml_ok) return not_available(nvml_words(result));
-  const bool linked = nvml_call(api.peer_status, a, b, nvml_peer_nvlink, &nvlink) == nvml_ok && nvlink == nvml_peer_ok;
-  return (linked ? "over NVLink; without it " : "") + path_words(level);
-}
-
 void add_paths(const NvmlApi& api, const std::vector<VisibleGpu>& gpus, std::vector<Facts>& facts) {
   for (size_t i = 0; i < gpus.size(); ++i) {
     for (size_t j = 0; j < gpus.size(); ++j) {
-      if (i != j) facts[i][fmt::format("path_to_{}", j)] = path_between(api, gpus[i].device, gpus[j].device);
+      if (i != j) add_path(api, gpus[i].device, gpus[j].device, gpus[j].ordinal, "", facts[i]);
     }
   }
 }

@@ -49,15 +49,18 @@ TEST(Gpus, what_spoils_measurements_is_told) {
   EXPECT_EQ(advice.front().level, Level::warning);
 }
 
-TEST(Gpus, several_gpus_tell_the_way_between_them) {
-  FakeNvml fake{{FakeGpu{}, FakeGpu{.uuid = "GPU-2"}}};
+TEST(Gpus, several_gpus_know_their_paths) {
+  FakeNvml fake{{FakeGpu{}, FakeGpu{.uuid = "GPU-2", .bus_id = "00000000:2A:00.0"}}};
+  const auto text = [](const Facts& facts, const char* key) { return std::get<std::string>(facts.at(key)); };
   const auto inventory = inspect_gpus(fake.loader());
   ASSERT_EQ(inventory.gpus.size(), 2u);
-  EXPECT_EQ(std::get<std::string>(inventory.gpus[0].at("path_to_1")), "between NUMA nodes");
+  EXPECT_EQ(text(inventory.gpus[0], "path_to_1"), "SYS");
   for (FakeGpu& gpu : fake.gpus) gpu.links = 18;
   const auto linked = inspect_gpus(fake.loader());
-  EXPECT_EQ(std::get<std::string>(linked.gpus[0].at("path_to_1")), "over NVLink; without it between NUMA nodes");
-  EXPECT_EQ(std::get<std::string>(linked.gpus[0].at("nvlink_to")), "0000:1b:00.0 x1, a switch x17");
+  EXPECT_EQ(text(linked.gpus[0], "nvlink_to"), "0000:1b:00.0 x1, a switch x17");
+  EXPECT_EQ(text(linked.gpus[0], "path_to_1"), "NV17") << "the link to 1b leads elsewhere";
+  EXPECT_EQ(text(linked.gpus[1], "path_to_0"), "NV18");
+  EXPECT_EQ(text(linked.gpus[1], "pcie_path_to_0"), "SYS");
 }
 
 TEST(Throttle, bits_have_names) {

@@ -1,6 +1,7 @@
 // Facts of one GPU, each by one small function of NVML or a file of /sys.
 #include "base/text.h"
 #include "base/throttle.h"
+#include "telemetry/gpu_path.h"
 #include "telemetry/gpus.h"
 #include "telemetry/nvml_series.h"
 #include "telemetry/system_file.h"
@@ -74,57 +75,32 @@ void add_processor(const NvmlApi& api, NvmlDevice device, Facts& facts) {
   facts["clock_memory_max_hz"] = clock_fact(api, device, nvml_clock_memory);
 }
 
-// "00000000:1B:00.0" as /sys/bus/pci/devices names it.
-std::string sysfs_name(const NvmlPci& pci) {
-  std::string id(pci.bus_id.data());
-  if (id.size() > 12) id = id.substr(id.size() - 12);
-  std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return id;
-}
-
 void add_place(const NvmlApi& api, NvmlDevice device, const SystemRoot& root, Facts& facts) {
   NvmlPci pci{};
   const int result = nvml_call(api.pci, device, &pci);
-  facts["pci_bus_id"] = fact_or(result, [&] { return sysfs_name(pci); });
+  facts["pci_bus_id"] = fact_or(result, [&] { return pci_address(pci); });
   facts["pcie_generation_max"] = whole_fact(api.pcie_generation_max, device);
   facts["pcie_width_max"] = whole_fact(api.pcie_width_max, device);
-  const std::string folder = "/sys/bus/pci/devices/" + sysfs_name(pci);
+  const std::string folder = "/sys/bus/pci/devices/" + pci_address(pci);
   const auto node = result == nvml_ok ? root.integer(folder + "/numa_node") : std::nullopt;
   facts["numa_node"] = node && *node >= 0 ? Fact(*node) : not_available("/sys does not say");
-  const auto cpus = parse_cpu_list(result == nvml_ok ? root.text(folder + "/local_cpulist") : "");
-  const auto socket = cpus && !cpus->empty()
-                          ? root.integer(fmt::format("/sys/devices/system/cpu/cpu{}/topology/physical_package_id", cpus->front()))
-                          : std::nullopt;
+  const std::string near = result == nvml_ok ? root.text(folder + "/local_cpulist") : "";
+  const auto cpus = parse_cpu_list(near);
+  std::optional<int64_t> socket;
+  if (cpus && !cpus->empty())
+    socket = root.integer(fmt::format("/sys/devices/system/cpu/cpu{}/topology/physical_package_id", cpus->front()));
+  facts["near_cpus"] = near.empty() ? not_available("/sys does not say") : Fact(near);
   facts["cpu_socket"] = socket && *socket >= 0 ? Fact(*socket) : not_available("/sys does not say");
 }
 
-// The driver reports no address for an NVSwitch: all bits are set.
-std::string peer_name(const NvmlPci& remote) {
-  const std::string address = sysfs_name(remote);
-  return address.starts_with("ffff:ff:ff") ? "a switch" : address;
-}
-
 void add_links(const NvmlApi& api, NvmlDevice device, Facts& facts) {
-  int64_t active = 0;
-  unsigned version = 0;
-  int refused = nvml_ok;
-  std::map<std::string, int> peers;
-  for (unsigned link = 0; link < nvml_most_links; ++link) {
-    unsigned on = 0;
-    const int result = nvml_call(api.link_state, device, link, &on);
-    if (result != nvml_ok && link == 0) refused = result;
-    if (result != nvml_ok || on == 0) continue;
-    ++active;
-    nvml_call(api.link_version, device, link, &version);
-    NvmlPci remote{};
-    if (nvml_call(api.link_remote, device, link, &remote) == nvml_ok) ++peers[peer_name(remote)];
-  }
-  facts["nvlinks"] = active > 0 || refused == nvml_ok ? Fact(active) : not_available(nvml_words(refused));
-  if (active == 0) return;
-  if (version > 0) facts["nvlink_version"] = int64_t{version};
+  const GpuLinks links = gpu_links(api, device);
+  facts["nvlinks"] = links.result == nvml_ok ? Fact(links.active()) : not_available(nvml_words(links.result));
+  if (links.peers.empty()) return;
+  if (links.version > 0) facts["nvlink_version"] = int64_t{links.version};
   std::vector<std::string> words;
-  for (const auto& [peer, count] : peers) words.push_back(fmt::format("{} x{}", peer, count));
-  if (!words.empty()) facts["nvlink_to"] = join(words, ", ");
+  for (const auto& [peer, count] : links.peers) words.push_back(fmt::format("{} x{}", peer, count));
+  facts["nvlink_to"] = join(words, ", ");
 }
 
 }  // namespace

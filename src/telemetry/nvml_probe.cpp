@@ -3,6 +3,7 @@
 #include "telemetry/nvml_probe.h"
 
 #include "base/text.h"
+#include "telemetry/gpu_path.h"
 #include "telemetry/gpus.h"
 #include "telemetry/nvml_series.h"
 
@@ -50,6 +51,7 @@ class NvmlProbe final : public Probe {
   };
   struct Gpu {
     NvmlDevice device;
+    int ordinal = 0;
     bool lost = false;
   };
 
@@ -63,7 +65,11 @@ class NvmlProbe final : public Probe {
       return;
     }
     for (const auto& [key, fact] : gpu_facts(api_, found->device, root)) environment_[fmt::format("gpu.{}.{}", domain, key)] = fact;
-    gpus_.push_back({found->device});
+    for (const Gpu& other : gpus_) {
+      add_path(api_, found->device, other.device, other.ordinal, fmt::format("gpu.{}.", domain), environment_);
+      add_path(api_, other.device, found->device, ordinal, fmt::format("gpu.cuda{}.", other.ordinal), environment_);
+    }
+    gpus_.push_back({found->device, ordinal});
     for (const NvmlRow& row : nvml_rows()) {
       const std::string series = fmt::format("{}.{}", row.name, domain);
       const NvmlReading first = row.read(api_, found->device);

@@ -74,6 +74,14 @@ TEST(NvmlProbe, tells_what_the_gpu_is) {
   EXPECT_THAT(text("gpu.cuda0.pcie_width_max"), HasSubstr("not available")) << "the fake's table has no such function";
 }
 
+TEST(NvmlProbe, gpus_that_are_measured_together_know_their_paths) {
+  FakeNvml fake{{FakeGpu{}, FakeGpu{.uuid = "GPU-2"}, FakeGpu{.uuid = "GPU-3"}}};
+  const auto facts = opened(fake, {.devices = {{"", "cuda", 0}, {"", "cuda", 2}}})->environment();
+  EXPECT_EQ(std::get<std::string>(facts.at("gpu.cuda0.path_to_2")), "SYS");
+  EXPECT_EQ(std::get<std::string>(facts.at("gpu.cuda2.pcie_path_to_0")), "SYS");
+  EXPECT_FALSE(facts.contains("gpu.cuda0.path_to_1")) << "cuda:1 is not measured";
+}
+
 TEST(NvmlProbe, a_point_on_the_cpu_opens_no_driver) {
   FakeNvml fake{{FakeGpu{}}};
   EXPECT_EQ(refusal(fake, {.devices = {{"", "cpu", 0}}}), "not needed: nothing is measured on a GPU");

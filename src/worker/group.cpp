@@ -11,6 +11,7 @@
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "telemetry/environment.h"
+#include "telemetry/gpu_copies.h"
 #include "worker/classes.h"
 #include "worker/memory_limit.h"
 #include "worker/remote_model.h"
@@ -123,7 +124,7 @@ Backend& Group::backend(const WorkOrder& order) {
     const auto affinity = order.point.options.find("affinity");
     if (affinity != order.point.options.end()) {
       const auto side = gpu_side(affinity->second);
-      const std::vector<int> cpus = side ? cpus_beside(*side, order.point.placement.devices, environment(), allowed_cpus())
+      const std::vector<int> cpus = side ? cpus_beside(*side, order.point.placement.devices, environment(order), allowed_cpus())
                                          : affinity_cpus(affinity->second, order.point.threads, allowed_cpus());
       if (!cpus.empty()) pin_thread(cpus);  // threads that the engine starts later inherit it
     }
@@ -261,13 +262,14 @@ Telemetry& Group::telemetry(const WorkOrder& order) {
   return *telemetry_;
 }
 
-const Facts& Group::environment() {
+const Facts& Group::environment(const WorkOrder& order) {
   if (environment_.empty()) {
     environment_ = capture_environment();
     environment_["deepgap.version"] = program_.version;
     environment_["deepgap.git"] = program_.git_state;
     environment_["cpus.allowed"] = cpu_list(allowed_cpus());
     if (telemetry_) environment_.merge(telemetry_->environment());
+    add_kept_copies(order.cache_dir, environment_);
   }
   return environment_;
 }

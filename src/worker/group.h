@@ -69,7 +69,8 @@ class Group {
   Telemetry& telemetry(const WorkOrder& order);
   std::optional<Window>& idle_window() { return idle_window_; }           // the first order's
   bool take_first_order() { return std::exchange(first_order_, false); }  // true once
-  const Facts& environment();  // the machine's; call it after telemetry(), whose probes add to it
+  // Returns facts on the machine. Call it after telemetry(), whose probes add to them.
+  const Facts& environment(const WorkOrder& order);
 
  private:
   Heartbeat& heartbeat_;

@@ -64,7 +64,7 @@ TEST_F(GroupTest, ClockAndFactsAreTheFirstOrders) {
   EXPECT_EQ(&group_.clock(real), &clock);
   EXPECT_TRUE(group_.take_first_order());
   EXPECT_FALSE(group_.take_first_order());
-  EXPECT_EQ(std::get<std::string>(group_.environment().at("deepgap.version")), "1.0");
+  EXPECT_EQ(std::get<std::string>(group_.environment(order_of()).at("deepgap.version")), "1.0");
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ void Measurement::begin() {
   heartbeat_.enter("load");
   // This comes before the plug-in pins the process: the probes' thread keeps off the measured CPUs, and the facts are the machine's.
   group_.telemetry(order_);
-  group_.environment();
+  group_.environment(order_);
 }
 
 // Waits once in a process, since later nothing is idle any more: the first order's window stands for the others if power is read.
@@ -407,7 +407,7 @@ Record Measurement::finish() {
   heartbeat_.enter("finish");
   loaded_.reset();
   if (!record_.host_memory_peak_bytes) record_.host_memory_peak_bytes = host_memory_peak_bytes();
-  record_.environment = group_.environment();
+  record_.environment = group_.environment(order_);
   record_.series = group_.telemetry(order_).series(begin_, clock_.now());
   if (energy_is_read_ && group_.idle_window() && group_.idle_window()->end < begin_) {
     prepend_idle_readings(group_.telemetry(order_), *group_.idle_window(), record_.series);

@@ -109,7 +109,7 @@ std::map<std::string, std::string> ort_provider_states() {
   for (const Known& one : known) {
     const std::string defect = ort_provider_defect(one.provider);
     std::string& state = states[fmt::format("provider.{}", one.name)];
-    state = defect.empty() ? "here" : "not available: " + defect;
+    state = defect.empty() ? "available" : "not available: " + defect;
     if (!one.ran_on_hardware) state += "; never run on its hardware";
   }
   return states;

@@ -123,8 +123,8 @@ Found search(const Server& server, const LatencyBound& bound, double interval, u
   order.bound = bound.text;
   order.limit_ms = static_cast<double>(bound.limit) / ms;
   order.percentile_id = "latency_p99_ms";
-  order.told_by = fewest_queries(bound);
-  order.settings.lowest = 1.5 * static_cast<double>(order.told_by) * 1e9 / static_cast<double>(window);
+  order.decided_by = fewest_queries(bound);
+  order.settings.lowest = 1.5 * static_cast<double>(order.decided_by) * 1e9 / static_cast<double>(window);
   order.settings.from = 2 * order.settings.lowest;
   order.settings.allowed_share = 1 - bound.percent / 100;
   order.settings.interval = interval;

@@ -45,7 +45,7 @@ size_t hand_in(const Fleet& fleet, int task, int node) {
   attempt.id = fmt::format("simulated-{:06}", task);
   attempt.device = "Example CPU @ 2.10GHz, 2 CPUs";
   attempt.state = Attempt::State::done;
-  attempt.began_unix = attempt.told_unix = fleet.created_unix;
+  attempt.began_unix = attempt.reported_unix = fleet.created_unix;
   std::mt19937_64 random(static_cast<uint64_t>(task));
   std::normal_distribution<double> noise(0, 0.01);
   std::vector<Record> records;

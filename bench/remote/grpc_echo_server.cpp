@@ -28,33 +28,33 @@ void describe(Tensor& tensor, const char* name) {
 }
 
 std::string metadata() {
-  inference::ModelMetadataResponse told;
-  told.set_name("echo");
-  for (auto* tensor : {told.add_inputs(), told.add_outputs()}) {
-    describe(*tensor, tensor == &told.inputs(0) ? "x" : "y");
+  inference::ModelMetadataResponse response;
+  response.set_name("echo");
+  for (auto* tensor : {response.add_inputs(), response.add_outputs()}) {
+    describe(*tensor, tensor == &response.inputs(0) ? "x" : "y");
     tensor->add_shape(-1);
     tensor->add_shape(16);
   }
-  return told.SerializeAsString();
+  return response.SerializeAsString();
 }
 
 std::string echo(const grpc::Slice& bytes) {
   ++answered;
   inference::ModelInferRequest asked;
   asked.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()));
-  inference::ModelInferResponse told;
-  told.set_id(asked.id());
-  auto& output = *told.add_outputs();
+  inference::ModelInferResponse response;
+  response.set_id(asked.id());
+  auto& output = *response.add_outputs();
   describe(output, "y");
   *output.mutable_shape() = asked.inputs(0).shape();
-  *told.add_raw_output_contents() = asked.raw_input_contents(0);
-  return told.SerializeAsString();
+  *response.add_raw_output_contents() = asked.raw_input_contents(0);
+  return response.SerializeAsString();
 }
 
 std::string streamed(const std::string& answer) {
-  inference::ModelStreamInferResponse told;
-  told.mutable_infer_response()->ParseFromString(answer);
-  return told.SerializeAsString();
+  inference::ModelStreamInferResponse response;
+  response.mutable_infer_response()->ParseFromString(answer);
+  return response.SerializeAsString();
 }
 
 std::string answer(const std::string& method, const grpc::Slice& bytes) {
@@ -62,18 +62,18 @@ std::string answer(const std::string& method, const grpc::Slice& bytes) {
   if (method == "ModelStreamInfer") return streamed(echo(bytes));
   if (method == "ModelMetadata") return metadata();
   if (method == "ServerMetadata") {
-    inference::ServerMetadataResponse told;
-    told.set_name("echo");
-    return told.SerializeAsString();
+    inference::ServerMetadataResponse response;
+    response.set_name("echo");
+    return response.SerializeAsString();
   }
   if (method == "ModelReady") {
-    inference::ModelReadyResponse told;
-    told.set_ready(true);
-    return told.SerializeAsString();
+    inference::ModelReadyResponse response;
+    response.set_ready(true);
+    return response.SerializeAsString();
   }
-  inference::ModelConfigResponse told;
-  told.mutable_config()->set_max_batch_size(8);
-  return told.SerializeAsString();
+  inference::ModelConfigResponse response;
+  response.mutable_config()->set_max_batch_size(8);
+  return response.SerializeAsString();
 }
 
 // One call, or one stream with all its messages.
@@ -107,8 +107,8 @@ class Call {
   void reply() {
     grpc::Slice asked;
     if (!bytes_.TrySingleSlice(&asked).ok() && !bytes_.DumpToSingleSlice(&asked).ok()) return finish();
-    const grpc::Slice told(answer(method_, asked));
-    bytes_ = grpc::ByteBuffer(&told, 1);
+    const grpc::Slice response(answer(method_, asked));
+    bytes_ = grpc::ByteBuffer(&response, 1);
     const bool goes_on = method_ == "ModelStreamInfer";
     state_ = goes_on ? State::written : State::finished;
     if (goes_on) return stream_.Write(bytes_, this);

@@ -18,8 +18,8 @@ bool is_cpu(const Point& point) {
 }
 
 std::string hash_words(const char* of, const std::string& hash) {
-  constexpr size_t told = 8;
-  return hash.empty() ? std::string() : fmt::format("{} {}", of, hash.substr(0, told));
+  constexpr size_t digits = 8;
+  return hash.empty() ? std::string() : fmt::format("{} {}", of, hash.substr(0, digits));
 }
 
 // "cuda:0+cuda:1", however many processes share them.

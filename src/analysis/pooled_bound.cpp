@@ -21,7 +21,7 @@ std::optional<PooledBound> pooled_bound(const Point& point, std::span<const Esti
   if (pooled.answer == BoundAnswer::held) return pooled;
   const std::string over = fmt::format("over {} repeats ", missed_shares.size());
   pooled.words = over + (pooled.answer == BoundAnswer::unknown
-                             ? untold_words(*bound, queries, missed)
+                             ? undecided_words(*bound, queries, missed)
                              : fmt::format("{} of {} queries missed the SLO {}, more than it allows", missed, queries, bound->text));
   return pooled;
 }

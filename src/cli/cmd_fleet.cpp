@@ -312,7 +312,7 @@ void FleetCommand::submit(const Fleet& fleet, Scheduler& scheduler) {
 
 int FleetCommand::wait_for(const Fleet& fleet, Scheduler& scheduler) {
   Interrupts interrupts;
-  std::string told;
+  std::string last_line;
   int submissions = 1, done = -1;  // submissions since the last task ended well
   for (;;) {
     scheduler.wait(fleet, [&] { return interrupts.count() > 0; });
@@ -325,8 +325,8 @@ int FleetCommand::wait_for(const Fleet& fleet, Scheduler& scheduler) {
     scheduler.gather(fleet);
     const FleetStatus status = status_of(fleet, read_attempts(fleet), scheduler.list(fleet));
     const std::string line = status_line(fleet, status);
-    if (!quiet_ && line != told) say(stderr, line + "\n");
-    told = line;
+    if (!quiet_ && line != last_line) say(stderr, line + "\n");
+    last_line = line;
     if (status.all_done(fleet)) break;
     if (std::exchange(done, status.done) != status.done) submissions = 1;
     if (status.running + status.waiting > 0) continue;

@@ -73,8 +73,8 @@ std::vector<double> missing_of(const Record& record, const std::vector<double>& 
 
 // Returns the number of timings. An imported Record has no timings, but says how many there were.
 int64_t timings_of(const Record& record, int64_t stored) {
-  const auto told = record.estimates.find("timings");
-  return stored == 0 && told != record.estimates.end() ? std::llround(told->second.value) : stored;
+  const auto counted = record.estimates.find("timings");
+  return stored == 0 && counted != record.estimates.end() ? std::llround(counted->second.value) : stored;
 }
 
 const std::string* text_fact(const Record& record, const char* key) {

@@ -95,7 +95,7 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
   order.limit_ms = static_cast<double>(bound.limit) / 1e6;
   order.percentile_id =
       bound.metric == "latency" ? latency_metric_id(bound.percent) : fmt::format("{}_p{:g}_ms", bound.metric, bound.percent);
-  order.told_by = fewest_queries(bound);
+  order.decided_by = fewest_queries(bound);
   const bool own_window = grid.stopping.duration.has_value();
   const Nanoseconds window = set_window(grid.stopping);
   set_loads(order.settings, order.axis, bound, window, flags);

@@ -38,8 +38,8 @@ std::string Cudnn::version() const {
 void check_dnn(DnnResult result, const std::string& doing) {
   if (result == 0) return;
   const char* name = cudnn().cudnnGetErrorString(result);
-  const std::string told = name == nullptr ? std::to_string(result) : name;
-  throw_library_error("cuDNN", told, doing, told.find("ALLOC") != std::string::npos);
+  const std::string code = name == nullptr ? std::to_string(result) : name;
+  throw_library_error("cuDNN", code, doing, code.find("ALLOC") != std::string::npos);
 }
 
 }  // namespace deepgap::cuda

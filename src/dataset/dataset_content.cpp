@@ -60,11 +60,11 @@ class Content {
 }  // namespace
 
 std::string dataset_content(const std::string& name, const std::string& labels, size_t whole_bytes) {
-  const bool told_by_name = name == "seeded" || name == "zeros" || name == "pictures" || name == "crops" || name.starts_with("crops:");
+  const bool has_known_name = name == "seeded" || name == "zeros" || name == "pictures" || name == "crops" || name.starts_with("crops:");
   std::error_code error;
-  if ((told_by_name && labels.empty()) || (!told_by_name && !fs::exists(name, error))) return {};
+  if ((has_known_name && labels.empty()) || (!has_known_name && !fs::exists(name, error))) return {};
   Content content(whole_bytes);
-  if (!told_by_name) content.add(name);
+  if (!has_known_name) content.add(name);
   if (!labels.empty() && fs::exists(labels, error)) content.add(labels);
   return content.digest();
 }

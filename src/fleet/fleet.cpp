@@ -139,7 +139,7 @@ void fields(V& visit, Attempt& attempt) {
   visit("restart", attempt.restart);
   visit("state", attempt.state);
   visit("began_unix", attempt.began_unix);
-  visit("told_unix", attempt.told_unix);
+  visit("told_unix", attempt.reported_unix);
   visit("records", attempt.records);
   visit("clock_ahead_s", attempt.clock_ahead_s);
   visit("slowest_hand_in_s", attempt.slowest_hand_in_s);

@@ -84,9 +84,9 @@ struct Attempt {
   std::string id, node, device, reason, job;  // job: the scheduler's name of it
   int task = 0, restart = 0;                  // how often the scheduler has begun the job again
   State state = State::running;
-  int64_t began_unix = 0, told_unix = 0;  // by the node's clock
-  int64_t records = 0;                    // records that it has measured
-  double clock_ahead_s = 0;               // how far the node's clock is ahead of the shared disk's
+  int64_t began_unix = 0, reported_unix = 0;  // by the node's clock
+  int64_t records = 0;                        // records that it has measured
+  double clock_ahead_s = 0;                   // how far the node's clock is ahead of the shared disk's
   double slowest_hand_in_s = 0;
   std::vector<double> common;  // throughputs that it measured of TaskGroup::common
 };

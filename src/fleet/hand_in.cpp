@@ -77,7 +77,7 @@ HandIn::HandIn(const Fleet& fleet, Attempt& attempt, std::string work, std::stri
     : fleet_(fleet), attempt_(attempt), work_(std::move(work)), store_(std::move(store)) {}
 
 void HandIn::tell() {
-  attempt_.told_unix = unix_now();
+  attempt_.reported_unix = unix_now();
   try {
     write_attempt(fleet_, attempt_);
   } catch (const Error& error) {
@@ -130,7 +130,7 @@ void HandIn::whole() {
   const std::string name = fmt::format("whole-{}.db", attempt_.id);
   timed(file, name);
   attempt_.state = Attempt::State::done;
-  attempt_.told_unix = unix_now();
+  attempt_.reported_unix = unix_now();
   write_attempt(fleet_, attempt_);
   for (const std::string& part : parts) {
     const bool is_in_it = std::find(unreadable.begin(), unreadable.end(), part) == unreadable.end();

@@ -198,12 +198,12 @@ class SlurmScheduler final : public Scheduler {
 
   std::vector<QueuedTask> list(const Fleet& fleet) override {
     std::vector<QueuedTask> queue = slurm_queue(fleet, squeue("%j|%K|%T|%N|%r"));
-    std::map<int, std::string> told;  // what a probe found, by kind
+    std::map<int, std::string> found;  // what a probe found, by kind
     for (QueuedTask& task : queue) {
       if (task.state != QueuedTask::State::held) continue;
       const int kind = fleet.task_group_of(task.task).kind;
       const bool probe_failed = task.reason.find("NeverSatisfied") != std::string::npos;
-      const auto [words, is_new] = told.try_emplace(kind);
+      const auto [words, is_new] = found.try_emplace(kind);
       if (is_new) words->second = words_of_probe(fleet, kind, probe_failed);
       if (!words->second.empty()) task.reason += "; " + words->second;
     }

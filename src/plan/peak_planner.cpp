@@ -45,10 +45,12 @@ constexpr double barely_more = 1.5;  // since arrivals are random
 
 // Returns the window in which `load` queries a second bring so many times more than a verdict takes.
 Nanoseconds window_of(double times_more, Nanoseconds most, const PeakOrder& order, double load) {
-  return static_cast<Nanoseconds>(std::min(times_more * static_cast<double>(order.told_by) / load * 1e9, static_cast<double>(most)));
+  return static_cast<Nanoseconds>(std::min(times_more * static_cast<double>(order.decided_by) / load * 1e9, static_cast<double>(most)));
 }
 
-bool is_told_by_rate(const PeakOrder& order) { return order.axis.name == "rate" && order.told_by > 0; }  // else the count is not known
+bool is_decided_by_rate(const PeakOrder& order) {
+  return order.axis.name == "rate" && order.decided_by > 0;
+}  // else the count is not known
 
 // Returns the budget of one search into which its windows have to fit; 0: they need not.
 Nanoseconds budget_of_windows(const PeakOrder& order) { return order.own_window ? 0 : order.budget / order.searches; }
@@ -62,13 +64,13 @@ Nanoseconds full_window(Nanoseconds whole, const PeakOrder& order, double load) 
   const Nanoseconds budget = budget_of_windows(order);
   if (budget == 0) return whole;
   const Nanoseconds least = std::max(shortest_window, budget / windows_in_budget);
-  if (!is_told_by_rate(order)) return std::min(whole, least);
+  if (!is_decided_by_rate(order)) return std::min(whole, least);
   const Nanoseconds many = std::min(window_of(far_more, whole, order, load), budget / fewer_windows);
   return std::min(whole, std::max({least, many, window_of(barely_more, whole, order, load)}));
 }
 
 Nanoseconds search_window(Nanoseconds full, const PeakOrder& order, double load) {
-  if (!is_told_by_rate(order)) return budget_of_windows(order) == 0 ? full : std::min(full, std::max(shortest_window, full / 5));
+  if (!is_decided_by_rate(order)) return budget_of_windows(order) == 0 ? full : std::min(full, std::max(shortest_window, full / 5));
   return std::min(full, std::max({shortest_window, full / 5, window_of(far_more, full, order, load)}));
 }
 

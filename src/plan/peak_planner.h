@@ -21,7 +21,7 @@ struct PeakOrder {
   std::string bound;          // "p99=15ms"
   double limit_ms = 0;        // limit of the bound
   std::string percentile_id;  // Metric of the bounded percentile
-  int64_t told_by = 0;        // the fewest queries that decide whether the bound is held
+  int64_t decided_by = 0;     // the fewest queries that decide whether the bound is held
   Nanoseconds budget = 0;     // time for all searches; 0: no limit
   int searches = 1;           // that share the budget
   bool own_window = false;    // the user chose the windows' length; else they have to fit into the budget

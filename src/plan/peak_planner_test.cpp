@@ -94,7 +94,7 @@ TEST(PeakPlanner, EveryScenarioSearchesItsOwnLoad) {
 TEST(PeakPlanner, SearchesInShortWindowsInOneProcessAndConfirmsInWholeOnes) {
   constexpr Nanoseconds s = 1'000'000'000;
   PeakOrder order = example_order("server");
-  order.told_by = 100;
+  order.decided_by = 100;
   Job job = example_job("server");
   job.stopping.name = "duration";
   job.stopping.duration = 10 * s;
@@ -120,7 +120,7 @@ struct TimedSearch {
 };
 TimedSearch search_within(double budget_s, double around_s, double from, double peak) {
   PeakOrder order = example_order("server");
-  order.told_by = 459;
+  order.decided_by = 459;
   order.settings.from = from;
   order.settings.lowest = 69;
   order.budget = static_cast<Nanoseconds>(budget_s * 1e9);
@@ -183,7 +183,7 @@ TEST(PeakPlanner, ASearchThatOverranSaysSo) {
 // The first of three searches leaves the others their parts of the budget.
 TEST(PeakPlanner, SearchesShareTheirBudget) {
   PeakOrder order = example_order("server");
-  order.told_by = 100;
+  order.decided_by = 100;
   order.settings.lowest = 15;
   order.budget = 240'000'000'000;
   order.searches = 3;
@@ -204,7 +204,7 @@ TEST(PeakPlanner, SearchesShareTheirBudget) {
 
 TEST(PeakPlanner, TheLeastBudgetIsThatOfTheShortestRuns) {
   PeakOrder order = example_order("server");
-  order.told_by = 100;
+  order.decided_by = 100;
   constexpr Nanoseconds s = 1'000'000'000;
   order.budget = 5 * s;
   EXPECT_EQ(least_peak_budget(order, 10 * s), 6 * s) << "two runs that look and three that confirm, 1 s each, with their leads";
@@ -214,7 +214,7 @@ TEST(PeakPlanner, TheLeastBudgetIsThatOfTheShortestRuns) {
 
 TEST(PeakPlanner, RefiningRunsAreWholeAndOfTheirOwnAndTheTextSaysWhatTheyShow) {
   PeakOrder order = example_order("server");
-  order.told_by = 100;
+  order.decided_by = 100;
   order.settings.allowed_share = 0.01;
   order.settings.interval = 0.02;
   Job job = example_job("server");

@@ -39,7 +39,7 @@ inline Record loaded_run(const Job& job, const LoadedSystem& system, const PeakO
   const double load = *load_of(job.point), asked_s = static_cast<double>(*job.stopping.duration) / 1e9;
   const double share = p99_share(system, load) * std::exp(system.noise * normal_of(random));
   const bool held = share <= 1, closed = system.scenario == "concurrency";
-  const double needed_s = closed ? order.told_by * std::min(share, 1.0) * system.limit_ms / 1e3 / load : 0;
+  const double needed_s = closed ? order.decided_by * std::min(share, 1.0) * system.limit_ms / 1e3 / load : 0;
   const double window_s = held ? std::max(asked_s, needed_s) : std::min(asked_s, share > 2 ? 0.1 * asked_s : asked_s);
   in_s = (starts_process ? system.process_s : system.between_s) * std::exp(system.spread * normal_of(random)) +
          (closed ? 0 : 0.2 * asked_s) + window_s;
@@ -60,7 +60,7 @@ inline BudgetedSearch budgeted_search(const LoadedSystem& system, double from, d
   order.bound = "p99=10ms";
   order.limit_ms = system.limit_ms;
   order.percentile_id = "latency_p99_ms";
-  order.told_by = 100;
+  order.decided_by = 100;
   order.settings.whole = order.axis.name != "rate";
   order.settings.lowest = order.settings.whole ? 1 : 15;
   order.settings.from = from;

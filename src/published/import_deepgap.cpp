@@ -335,14 +335,14 @@ class ExportReader {
 
   // Returns the same id as CSV and as JSON, and for a row that was imported, exported and is imported again, in which only the mark is new.
   std::string id_of(const CsvRow& row, const Point& point) const {
-    std::map<std::string, std::string> told;
+    std::map<std::string, std::string> cells;
     for (size_t i = 0; i < row.cells.size(); ++i) {
-      if (!row.cells[i].empty()) told.emplace(table_.header[i], row.cells[i]);
+      if (!row.cells[i].empty()) cells.emplace(table_.header[i], row.cells[i]);
     }
-    told["point_id"] = point_id(point);
-    told.erase("options");
+    cells["point_id"] = point_id(point);
+    cells.erase("options");
     Hasher hash;
-    for (const auto& [column, cell] : told) {
+    for (const auto& [column, cell] : cells) {
       hash.add(column);
       hash.add(cell);
     }

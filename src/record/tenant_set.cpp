@@ -103,7 +103,7 @@ std::string tenant_name(const Point& point) {
 
 TenantSetKey tenant_set_key(const Point& point) {
   TenantSetKey key{option_of(point, "tenants"), option_of(point, "tenant_cpus"), settings_of(point)};
-  for (const char* told : {"model", "model_hash"}) key.common.erase(told);
+  for (const char* aspect : {"model", "model_hash"}) key.common.erase(aspect);
   for (const std::string& part : parts_of(key.tenants)) {
     for (const std::string& word : split(part, ' ')) key.common.erase(word.substr(0, word.find('=')));
   }

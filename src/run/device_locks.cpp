@@ -147,7 +147,7 @@ DeviceLocks::DeviceLocks(std::string folder, std::vector<LockedDevice> devices, 
 }
 
 DeviceLocks::~DeviceLocks() {
-  if (told_) ::unlink(owner_file(folder_, ::getpid()).c_str());
+  if (names_owner_) ::unlink(owner_file(folder_, ::getpid()).c_str());
 }
 
 // Writes the file for people; the lock counts.
@@ -157,7 +157,7 @@ void DeviceLocks::tell() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::string text = fmt::format("{}\n{}\n{}\n", std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(), own_command(),
                                        store_.empty() ? "" : one_line(std::filesystem::absolute(store_).string()));
-  told_ = ::ftruncate(file.get(), 0) == 0 && ::write(file.get(), text.data(), text.size()) > 0;
+  names_owner_ = ::ftruncate(file.get(), 0) == 0 && ::write(file.get(), text.data(), text.size()) > 0;
 }
 
 std::optional<DeviceLockOwner> DeviceLocks::take_one(const LockedDevice& device) {

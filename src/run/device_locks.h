@@ -75,7 +75,7 @@ class DeviceLocks {
   std::string folder_, store_;
   std::vector<LockedDevice> devices_;
   std::map<std::string, FileDescriptor> files_;
-  bool told_ = false;
+  bool names_owner_ = false;
 };
 
 // Whoever else holds a device now; nobody where there is no such folder. Not by a process that holds one: looking would end its locks.

@@ -1,5 +1,6 @@
 #include "run/progress.h"
 
+#include "analysis/work_rate.h"
 #include "base/console.h"
 #include "base/quantity.h"
 #include "base/text.h"
@@ -35,6 +36,12 @@ namespace {
 // is one over that time.
 double relative_half_width(double throughput, double low, double high) { return (throughput / low - throughput / high) / 2; }
 
+// Returns the times that a line states, with their names.
+std::vector<std::pair<const char*, const char*>> times_of(const Point& point) {
+  if (point.task == "generate") return {{"ttft_p50_ms", "TTFT"}, {"tpot_ms", "TPOT"}};
+  return {{"latency_p50_ms", "p50"}};
+}
+
 // One event for a program that reads the progress. In ASCII, so that each line is valid whatever a model's name holds.
 void say_event(std::FILE* out, const nlohmann::json& event) {
   say(out, event.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
@@ -48,15 +55,18 @@ std::string result_text(const Record& record, bool with_reason) {
   const std::string reason = with_reason && !record.reason.empty() ? ": " + record.reason : "";
   if (record.outcome != Outcome::ok) return std::string(name_of(record.outcome)) + reason;
   std::string text;
-  const auto throughput = record.estimates.find("throughput");
+  const WorkRate rate = work_rate(record.point);
+  const auto throughput = record.estimates.find(rate.metric);
   if (throughput != record.estimates.end()) {
     const Estimate& estimate = throughput->second;
-    text = number_text(estimate.value) + " items/s";
+    text = fmt::format("{} {}", number_text(estimate.value), rate.unit);
     if (estimate.low && estimate.high && *estimate.low > 0)
       text += fmt::format(" ({})", plus_minus_text(relative_half_width(estimate.value, *estimate.low, *estimate.high)));
   }
-  const auto median = record.estimates.find("latency_p50_ms");
-  if (median != record.estimates.end()) text += ", p50 " + milliseconds_text(median->second.value);
+  for (const auto& [metric, name] : times_of(record.point)) {
+    const auto time = record.estimates.find(metric);
+    if (time != record.estimates.end()) text += fmt::format(", {} {}", name, milliseconds_text(time->second.value));
+  }
   if (!is_sound(record.verdict)) text += ", " + verdict_words(record.verdict) + reason;
   if (record.verdict == Verdict::as_found) text += ", no target";
   const bool reason_has_it = !is_sound(record.verdict) && reason.find("unchecked: ") != std::string::npos;

@@ -106,9 +106,9 @@ class Run {
     if (!settings_.strict) return;
     const auto& failures = report_.failures;
     for (const PointSummary& point : report_.points) {
-      const bool told =
+      const bool is_listed =
           std::any_of(failures.begin(), failures.end(), [&](const Failure& failure) { return failure.of_verdict == point.point_id; });
-      if (!is_judged_by_interval(point) || point.verdict != Verdict::unstable || told) continue;
+      if (!is_judged_by_interval(point) || point.verdict != Verdict::unstable || is_listed) continue;
       const std::string text = fmt::format("{}: {}", name_of(point.verdict), point.reason);
       report_.failures.push_back({point_label(point.point, threads_differ_), text, 0, point.point_id, text});
     }
@@ -350,7 +350,7 @@ class Run {
     record.timings = {};
     record.series = {};
     // A refused Point is refused in all its repeats: one line reports it.
-    if (runs(job) || told_.insert(job.point_id).second) {
+    if (runs(job) || announced_.insert(job.point_id).second) {
       progress_.finished(label(job), result_text(record, progress_.shows_reasons()), time_left());
       progress_.detail(record);
     } else {
@@ -419,7 +419,7 @@ class Run {
   std::set<JobId> finished_;
   std::vector<Record> before_;  // those of finished_, where it is they that say how many more there are to be
   PastSearches past_searches_;
-  std::set<std::string> told_;        // Points already reported as refused or skipped
+  std::set<std::string> announced_;   // Points already reported as refused or skipped
   std::vector<const Job*> set_jobs_;  // Jobs of the tenant set or duel whose Records come in
   std::vector<Record> set_records_;
   TimeLeft left_{settings_};

@@ -3,6 +3,7 @@
 #include "analysis/latency_percentile.h"
 #include "analysis/point_verdict.h"
 #include "analysis/words.h"
+#include "analysis/work_rate.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -30,7 +31,7 @@ struct Column {
   bool right = false;
   bool always = true;  // else only where it differs between Points
   std::function<std::string(const PointSummary&)> text;
-  bool wherever_told = false;  // also where it is the same for all
+  bool wherever_known = false;  // also where it is the same for all
 };
 
 std::string shown_number(double value) { return number_text(value); }
@@ -46,7 +47,7 @@ std::string percent(const PointSummary& point, const char* metric) {
 }
 
 std::string interval(const PointSummary& point) {
-  const MetricSummary* found = point.find("throughput");
+  const MetricSummary* found = point.find(work_rate(point.point).metric);
   if (found == nullptr || !found->estimate.low || !found->estimate.high) return "";
   if (is_of_two(*found)) return format_interval(*found);
   return fmt::format("{} to {}", shown_number(*found->estimate.low), shown_number(*found->estimate.high));
@@ -79,25 +80,41 @@ std::string options_without(const std::set<std::string>& names, Point point) {
   return options_text(without_dataset_hash(without_duel(point)));
 }
 
+std::vector<Column> rate_columns(const std::vector<PointSummary>& points) {
+  const auto generates = [](const PointSummary& point) { return point.point.task == "generate"; };
+  const bool all = std::all_of(points.begin(), points.end(), generates), any = std::any_of(points.begin(), points.end(), generates);
+  const auto value = [](const char* metric) { return [metric](const PointSummary& point) { return number(point, metric); }; };
+  std::vector<Column> columns;
+  if (!all) columns.push_back({"items/s", true, true, value("throughput")});
+  if (any) columns.push_back({"tokens/s", true, true, value("output_tokens_per_s")});
+  columns.push_back({"95 % CI", true, true, interval});
+  if (any) columns.push_back({"TTFT ms", true, true, value("ttft_p50_ms")});
+  if (any) columns.push_back({"TPOT ms", true, true, value("tpot_ms")});
+  return columns;
+}
+
 std::vector<Column> columns(const std::vector<PointSummary>& points) {
   const auto of_point = [](auto read) { return [read](const PointSummary& p) { return std::string(read(p.point)); }; };
-  return {{"model", false, true, of_point([](const Point& p) { return p.model; })},
-          {"weights", false, false, of_point([](const Point& p) { return p.weights; })},
-          {"dataset", false, false, of_point([](const Point& p) { return p.dataset; })},
-          {"backend", false, true, of_point([](const Point& p) { return p.backend; })},
-          {"device", false, false, of_point([](const Point& p) { return placement_name(p.placement); })},
-          {"precision", false, false, of_point([](const Point& p) { return std::string(name_of(p.precision)); })},
-          {"batch", true, true, of_point([](const Point& p) { return std::to_string(p.batch); })},
-          {"threads", true, false, of_point([](const Point& p) { return std::to_string(p.threads); })},
-          {"scenario", false, false, of_point([](const Point& p) { return p.scenario; })},
-          {"options", false, false, of_point([common = common_options(points)](const Point& p) { return options_without(common, p); })},
-          {"items/s", true, true, [](const PointSummary& p) { return number(p, "throughput"); }},
-          {"95 % CI", true, true, interval},
-          {"p50 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p50_ms"); }},
-          {"p99 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p99_ms"); }},
-          {"top-1 %", true, false, [](const PointSummary& p) { return percent(p, "accuracy_top1"); }, true},
-          {"repeats", true, false, [](const PointSummary& p) { return std::to_string(p.records); }},
-          {"result", false, true, result}};
+  std::vector<Column> all{
+      {"model", false, true, of_point([](const Point& p) { return p.model; })},
+      {"weights", false, false, of_point([](const Point& p) { return p.weights; })},
+      {"dataset", false, false, of_point([](const Point& p) { return p.dataset; })},
+      {"backend", false, true, of_point([](const Point& p) { return p.backend; })},
+      {"device", false, false, of_point([](const Point& p) { return placement_name(p.placement); })},
+      {"precision", false, false, of_point([](const Point& p) { return std::string(name_of(p.precision)); })},
+      {"batch", true, true, of_point([](const Point& p) { return std::to_string(p.batch); })},
+      {"threads", true, false, of_point([](const Point& p) { return std::to_string(p.threads); })},
+      {"scenario", false, false, of_point([](const Point& p) { return p.scenario; })},
+      {"options", false, false, of_point([common = common_options(points)](const Point& p) { return options_without(common, p); })},
+      {"p50 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p50_ms"); }},
+      {"p99 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p99_ms"); }},
+      {"top-1 %", true, false, [](const PointSummary& p) { return percent(p, "accuracy_top1"); }, true},
+      {"repeats", true, false, [](const PointSummary& p) { return std::to_string(p.records); }},
+      {"result", false, true, result}};
+  const std::vector<Column> rates = rate_columns(points);
+  all.insert(std::find_if(all.begin(), all.end(), [](const Column& column) { return column.title == "p50 ms"; }), rates.begin(),
+             rates.end());
+  return all;
 }
 
 // The percentiles stand together, in their order behind p50.
@@ -187,8 +204,9 @@ std::string summary_table(const std::vector<PointSummary>& points, size_t width,
     std::vector<std::string> cells;
     for (const PointSummary& point : points) cells.push_back(column.text(point));
     const bool differs = std::any_of(cells.begin(), cells.end(), [&](const std::string& cell) { return cell != cells.front(); });
-    const bool told = column.wherever_told && std::any_of(cells.begin(), cells.end(), [](const auto& cell) { return !cell.empty(); });
-    if (!column.always && !differs && !told) continue;
+    const bool has_values =
+        column.wherever_known && std::any_of(cells.begin(), cells.end(), [](const auto& cell) { return !cell.empty(); });
+    if (!column.always && !differs && !has_values) continue;
     shown.push_back({column.title, column.right, std::move(cells)});
   }
   return fitted_table(std::move(shown), width, squeezes());

@@ -67,6 +67,31 @@ TEST(RunSummary, table_shows_values_and_outcomes_and_only_columns_that_differ) {
   EXPECT_EQ(summary_json(summarize_points(records))[1]["metrics"]["throughput"]["value"], 480.25);
 }
 
+// One that generates, of 8 answers a second with 16 tokens each.
+Record generated_record() {
+  Record record = ok_record(1, 8);
+  record.point.task = "generate";
+  record.estimates["output_tokens_per_s"] = {128, 125, 131, 100};
+  record.estimates["ttft_p50_ms"] = {20, {}, {}, 100};
+  record.estimates["tpot_ms"] = {6.5, {}, {}, 100};
+  return record;
+}
+
+TEST(RunSummary, generation_is_shown_in_tokens) {
+  const auto points = summarize_points(std::vector<Record>{generated_record()});
+  const std::string table = summary_table(points);
+  EXPECT_EQ(table.find("items/s"), std::string::npos) << table;
+  EXPECT_NE(table.find("tokens/s         95 % CI  TTFT ms  TPOT ms"), std::string::npos) << table;
+  EXPECT_NE(table.find("128.0  125.0 to 131.0     20.0     6.50"), std::string::npos) << table;
+  EXPECT_EQ(result_text(generated_record()), "128.0 tokens/s (±2.3 %), TTFT 20.0 ms, TPOT 6.50 ms");
+  const auto lines = winner_lines(points);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].text.find("reaches 128.0 tokens/s"), std::string::npos) << lines[0].text;
+  const std::string both = summary_table(summarize_points(std::vector<Record>{generated_record(), ok_record(2, 480.25)}));
+  EXPECT_NE(both.find("items/s"), std::string::npos) << both;
+  EXPECT_NE(both.find("tokens/s"), std::string::npos) << both;
+}
+
 TEST(RunSummary, options_of_all_points_are_left_out_and_a_cell_has_no_reason) {
   std::vector<Record> records{ok_record(1, 250), ok_record(1, 480.25)};
   for (size_t i = 0; i < records.size(); ++i) {

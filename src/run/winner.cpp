@@ -4,6 +4,7 @@
 #include "analysis/peaks.h"
 #include "analysis/ratio_text.h"
 #include "analysis/words.h"
+#include "analysis/work_rate.h"
 #include "stats/multiple.h"
 
 #include <fmt/format.h>
@@ -51,7 +52,8 @@ WinnerLine line_of(const Workload& workload, const std::vector<Peak>& best) {
   const bool batches_differ =
       std::any_of(best.begin(), best.end(), [&](const Peak& other) { return other.point->point.batch != best[0].point->point.batch; });
   const std::string first = name_of(best[0], batches_differ), second = name_of(best[1], batches_differ);
-  const auto comparison = compare_points(*best[0].point, *best[1].point, "throughput", confidence_of_best(best.size()));
+  const auto comparison =
+      compare_points(*best[0].point, *best[1].point, work_rate(best[0].point->point).metric, confidence_of_best(best.size()));
   if (comparison && comparison->separable())
     return {fmt::format("{}: {} is the fastest, {}", workload.label, first, comparison_words(*comparison, second))};
   if (!comparison) return {fmt::format("{}: {} vs {}: not compared, one of them has no throughput", workload.label, first, second)};
@@ -66,11 +68,13 @@ WinnerLine line_of(const Workload& workload, const std::vector<Peak>& best) {
 
 // Describes a workload that was measured in one way: what it reaches.
 std::string only_line(const Workload& workload, const Peak& best) {
-  const MetricSummary& throughput = *best.point->find("throughput");
-  const std::string interval = format_interval(throughput);
-  return fmt::format("{}: {} at batch {} reaches {} items/s{}", workload.label, best.line->label, best.point->point.batch,
-                     format_estimate(throughput.estimate),
-                     interval.empty() ? "" : fmt::format(" ({}{})", is_of_two(throughput) ? "" : "95 % CI ", interval));
+  const WorkRate rate = work_rate(best.point->point);
+  const MetricSummary* throughput = best.point->find(rate.metric);
+  if (throughput == nullptr) return {};
+  const std::string interval = format_interval(*throughput);
+  return fmt::format("{}: {} at batch {} reaches {} {}{}", workload.label, best.line->label, best.point->point.batch,
+                     format_estimate(throughput->estimate), rate.unit,
+                     interval.empty() ? "" : fmt::format(" ({}{})", is_of_two(*throughput) ? "" : "95 % CI ", interval));
 }
 
 }  // namespace
@@ -81,8 +85,8 @@ std::vector<WinnerLine> winner_lines(std::span<const PointSummary> points) {
     const std::vector<Peak> best = best_of(workload);
     if (best.size() > 1) {
       lines.push_back(line_of(workload, best));
-    } else if (best.size() == 1 && best[0].point->find("throughput") != nullptr) {
-      lines.push_back({only_line(workload, best[0])});
+    } else if (best.size() == 1) {
+      if (const std::string line = only_line(workload, best[0]); !line.empty()) lines.push_back({line});
     } else if (best.empty() && only_offered(workload)) {
       lines.push_back({fmt::format("{}: throughput is the offered load here, so it does not rank engines; use deepgap compare --metric {}",
                                    workload.label, metric_of_open_loops)});

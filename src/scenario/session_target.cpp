@@ -21,9 +21,9 @@ constexpr uint32_t not_loaded = UINT32_MAX;
 
 // Returns the kind with which a Scenario's run ends after a failed query: any other refusal of a running engine is its own fault.
 ErrorKind kind_of(const Error& error) {
-  const bool told =
+  const bool keeps_kind =
       error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::device_lost || error.kind() == ErrorKind::refused;
-  return told ? error.kind() : ErrorKind::internal;
+  return keeps_kind ? error.kind() : ErrorKind::internal;
 }
 
 class SessionTarget final : public Target {

@@ -93,23 +93,23 @@ int64_t fewest_to_hold(const LatencyBound& bound) { return early_stopping_min_wi
 int64_t queries_needed(const LatencyBound& bound, int64_t queries, int64_t missed) {
   constexpr int64_t most = 1'000'000'000;
   const double share = queries > 0 ? static_cast<double>(missed) / static_cast<double>(queries) : 0;
-  const auto told = [&](int64_t count) {
+  const auto suffices = [&](int64_t count) {
     return answer_of(bound, count, std::llround(share * static_cast<double>(count))) != BoundAnswer::unknown;
   };
   int64_t low = queries, high = std::max<int64_t>(2 * queries, fewest_to_hold(bound));
-  while (!told(high)) {
+  while (!suffices(high)) {
     if (high >= most) return 0;
     low = high;
     high *= 2;
   }
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
-    (told(middle) ? high : low) = middle;
+    (suffices(middle) ? high : low) = middle;
   }
   return high - queries;
 }
 
-std::string untold_words(const LatencyBound& bound, int64_t queries, int64_t missed) {
+std::string undecided_words(const LatencyBound& bound, int64_t queries, int64_t missed) {
   const int64_t more = queries_needed(bound, queries, missed);
   const std::string seen = fmt::format("{} of {} queries missed the SLO {}", missed, queries, bound.text);
   if (more == 0) return fmt::format("{}: exactly as many as it allows, so the result is inconclusive", seen);

@@ -42,7 +42,7 @@ int64_t fewest_to_hold(const LatencyBound& bound);
 int64_t queries_needed(const LatencyBound& bound, int64_t queries, int64_t missed);
 
 // Returns "3 of 500 queries missed the bound p99=15ms: too few to tell whether it is held; some 700 more may tell".
-std::string untold_words(const LatencyBound& bound, int64_t queries, int64_t missed);
+std::string undecided_words(const LatencyBound& bound, int64_t queries, int64_t missed);
 
 // Returns how many of so many queries may be above the limit while the percentile, by nearest rank, is not: 1 of 100 for p99.
 int64_t misses_allowed(const LatencyBound& bound, int64_t queries);

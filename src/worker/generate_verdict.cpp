@@ -114,7 +114,7 @@ Finding judge_bound(const LatencyBound& bound, const Streams& streams, BoundRule
   }
   if (answer == BoundAnswer::held) return {};
   if (answer == BoundAnswer::unknown)
-    return {Verdict::undecided, untold_words(bound, count, missed) + "; measure longer (--duration, --budget, --repeats)"};
+    return {Verdict::undecided, undecided_words(bound, count, missed) + "; measure longer (--duration, --budget, --repeats)"};
   return {Verdict::invalid,
           fmt::format("{} of {} requests missed the SLO {}; lower the load, or make the server faster", missed, count, bound.text)};
 }

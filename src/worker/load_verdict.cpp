@@ -94,7 +94,7 @@ LoadVerdict judge_bound(const OfferedLoad& load, const LatencyBound& bound, cons
       break;
   }
   return {Verdict::undecided,
-          untold_words(bound, latencies.count, latencies.missed) + "; measure longer (--duration, --budget, --repeats)"};
+          undecided_words(bound, latencies.count, latencies.missed) + "; measure longer (--duration, --budget, --repeats)"};
 }
 
 }  // namespace

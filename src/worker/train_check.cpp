@@ -187,9 +187,9 @@ void provide_train_reference(const WorkOrder& order, const PointOptions& options
   const std::atomic<bool> never_interrupted{false};
   const std::vector<double> losses = run_steps(*target, clock, checked_samples(inputs), batch, checked_steps, never_interrupted);
   std::map<std::string, Tensor> kept = sampled_weights(session->trained_weights());
-  Tensor told = make_tensor(DataType::f64, {static_cast<int64_t>(losses.size())});
-  std::copy(losses.begin(), losses.end(), writable<double>(told).begin());
-  kept.emplace("loss", std::move(told));
+  Tensor listed = make_tensor(DataType::f64, {static_cast<int64_t>(losses.size())});
+  std::copy(losses.begin(), losses.end(), writable<double>(listed).begin());
+  kept.emplace("loss", std::move(listed));
   make_directories(order.cache_dir + "/references");
   replace_file(reference_path(order.cache_dir, key), safetensors_content(kept, {{"against", "libtorch fp32 on the CPU"}}));
 }

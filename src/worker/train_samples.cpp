@@ -25,8 +25,8 @@ class TrainSamples final : public Dataset {
       : dataset_(dataset), classes_(class_count(outputs).value_or(0)), output_(output_shape(outputs)), settings_(settings) {}
 
   std::string describe() const override {
-    const bool told = dataset_.size() > 0 && dataset_.label(0).has_value();
-    return dataset_.describe() + (told ? "" : ", targets from the seed");
+    const bool has_labels = dataset_.size() > 0 && dataset_.label(0).has_value();
+    return dataset_.describe() + (has_labels ? "" : ", targets from the seed");
   }
   size_t size() const override { return dataset_.size(); }
   void load(std::span<const uint32_t> indices) override {

@@ -22,10 +22,10 @@ bool exchanges(const nlohmann::json& said) { return said.is_object() && said.con
 }  // namespace
 
 std::vector<std::string> exchange_with_ranks(Turns& turns, const std::string& said) {
-  const nlohmann::json told = turns.meet({{"said", said}});
-  if (!told.is_object() || !told.contains("said"))
+  const nlohmann::json answer = turns.meet({{"said", said}});
+  if (!answer.is_object() || !answer.contains("said"))
     throw Error(ErrorKind::internal, "the parent did not send the results of the other ranks");
-  return told.at("said").get<std::vector<std::string>>();
+  return answer.at("said").get<std::vector<std::string>>();
 }
 
 nlohmann::json answer_meeting(const std::vector<nlohmann::json>& said, const std::function<Nanoseconds()>& begin) {

@@ -30,7 +30,7 @@ void take_times_of_kernels(LayerProfile& profile, double known) {
 struct Traces {
   Trace announced;  // layer after layer
   Trace plain;
-  bool told = false;  // the engine announces its layers
+  bool announces = false;  // the engine announces its layers
 };
 
 // Runs one batch with layers announced, which shows whose each kernel is, and a plain one, as it is timed, which shows what the device
@@ -41,7 +41,7 @@ Traces traced(const BatchOnDevice& batch) {
   for (int i = 0; i < 2; ++i) {
     if (batch.before) batch.before();
     tracer.begin();
-    traces.told = batch.layers([&](const std::string& name, const std::string& op) { tracer.announce(name, op); });
+    traces.announces = batch.layers([&](const std::string& name, const std::string& op) { tracer.announce(name, op); });
     traces.announced = tracer.end();
   }
   for (int i = 0; i < 2; ++i) {
@@ -79,8 +79,8 @@ void watch_device(LayerProfile& profile, int device, bool count, const BatchOnDe
     Traces traces = traced(batch);
     const double known = assign_layers(traces.announced, traces.plain);
     profile.trace = std::move(traces.plain);
-    if (traces.told) take_times_of_kernels(profile, known);
-    if (count) profile.counters = counted(device, batch, traces.told ? traces.announced : *profile.trace);
+    if (traces.announces) take_times_of_kernels(profile, known);
+    if (count) profile.counters = counted(device, batch, traces.announces ? traces.announced : *profile.trace);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::device_lost) throw;
     profile.trace.reset();

@@ -74,8 +74,8 @@ void tell_apart(std::vector<DuelFound>& duels) {
     const Aspects aspects = duel_aspects(duel, devices);
     std::vector<std::string> details;
     for (const std::string& name : alike.at(duel.label()).names()) {
-      const auto told = aspects.find(name);
-      if (told != aspects.end() && !told->second.empty()) details.push_back(told->second);
+      const auto aspect = aspects.find(name);
+      if (aspect != aspects.end() && !aspect->second.empty()) details.push_back(aspect->second);
     }
     duel.details = std::move(details);
   }

@@ -48,11 +48,11 @@ void add_mixture(const std::vector<PointSummary>& points, std::vector<Statement>
     machines.insert(point.machines.begin(), point.machines.end());
   }
   if (mixed.empty()) return;
-  const std::set<std::string>& told = machines.size() > 1 ? machines : hosts;
+  const std::set<std::string>& names = machines.size() > 1 ? machines : hosts;
   statements.push_back({Tone::warning,
                         fmt::format("{} measured in {} machines", count_of(static_cast<int64_t>(mixed.size()), "point was", "points were"),
                                     std::max(hosts.size(), machines.size())),
-                        "The values are averages over all of them: " + list_of({told.begin(), told.end()}, 4) + ".", mixed});
+                        "The values are averages over all of them: " + list_of({names.begin(), names.end()}, 4) + ".", mixed});
 }
 
 void add_nodes(const std::vector<PointSummary>& points, std::vector<Statement>& statements) {

@@ -14,10 +14,10 @@ namespace {
 
 // "0.52 times the device memory", for each that both have.
 std::vector<std::string> ratios(const PairOfPoints& pair) {
-  constexpr std::pair<const char*, const char*> told[] = {
+  constexpr std::pair<const char*, const char*> resources[] = {
       {"device_memory_mib", "memory"}, {"power_w", "power"}, {"energy_j_per_item", "energy an item"}};
   std::vector<std::string> words;
-  for (const auto& [metric, what] : told) {
+  for (const auto& [metric, what] : resources) {
     const auto comparison = compare_points(*pair.one, *pair.other, metric);
     if (comparison) words.push_back(fmt::format("{} times the {}", format_ratio(comparison->ratio, comparison->interval), what));
   }

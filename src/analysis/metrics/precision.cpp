@@ -9,15 +9,15 @@ namespace {
 // The facts "macs.int8", "macs.fp32" and so on add up to 1; all of them are absent where the engine does not report them.
 std::optional<Estimate> share_of(const Record& record, std::string_view precision) {
   constexpr std::string_view prefix = "macs.";
-  bool told = false;
+  bool any = false;
   double share = 0;
   for (auto fact = record.facts.lower_bound(std::string(prefix)); fact != record.facts.end() && fact->first.starts_with(prefix); ++fact) {
     const auto* value = std::get_if<double>(&fact->second);
     if (value == nullptr) continue;
-    told = true;
+    any = true;
     if (std::string_view(fact->first).substr(prefix.size()) == precision) share = *value;
   }
-  if (!told) return std::nullopt;
+  if (!any) return std::nullopt;
   return Estimate{share, {}, {}, 1};
 }
 

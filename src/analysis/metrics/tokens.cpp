@@ -72,7 +72,11 @@ std::vector<Metric> times(const std::string& stem, const std::string& describe, 
   return family;
 }
 
-double half_width_share(const Estimate& e) { return e.low && e.high && e.value > 0 ? (*e.high - *e.low) / 2 / e.value : 0; }
+// The widths of two intervals joined, as for factors that vary by themselves.
+double joined_share(const Estimate& a, const Estimate& b, const std::function<double(const Estimate&)>& share) {
+  const auto of = [&](const Estimate& e) { return e.low && e.high && e.value > 0 ? share(e) : 0; };
+  return std::hypot(of(a), of(b));
+}
 
 // A rate over the window: finished requests a second, multiplied by the mean of `of` over these requests.
 std::optional<Estimate> rate_of(const Record& record, const std::function<std::optional<double>(const TokenStream&)>& of) {
@@ -80,8 +84,14 @@ std::optional<Estimate> rate_of(const Record& record, const std::function<std::o
   const auto mean = mean_of(each(streams_of(record), of));
   if (!requests || !mean) return std::nullopt;
   Estimate rate{requests->value * mean->value, {}, {}, mean->n};
-  if (requests->low && requests->high) {
-    const double width = rate.value * std::hypot(half_width_share(*requests), half_width_share(*mean));
+  if (!requests->low || !requests->high) return rate;
+  const auto is_positive = [](const Estimate& e) { return e.low.value_or(e.value) > 0; };
+  if (is_positive(*requests) && is_positive(*mean)) {  // on a scale of logarithms
+    const double factor = std::exp(joined_share(*requests, *mean, [](const Estimate& e) { return std::log(*e.high / *e.low) / 2; }));
+    rate.low = rate.value / factor;
+    rate.high = rate.value * factor;
+  } else {  // 0 is possible: no request may have held its bounds
+    const double width = rate.value * joined_share(*requests, *mean, [](const Estimate& e) { return (*e.high - *e.low) / 2 / e.value; });
     rate.low = std::max(rate.value - width, 0.0);
     rate.high = rate.value + width;
   }

@@ -95,8 +95,8 @@ MetricsReader::Reading MetricsReader::ask(HttpRequest& request) const {
 void MetricsReader::keep(const Reading& reading) {
   const auto insert = [&](std::vector<Reading>& readings) { readings.insert(behind(readings, reading.first), reading); };
   insert(history_);
-  const bool was_told = !window_.empty() && reading.first < window_.front().first;  // its window was
-  if (!was_told) insert(window_);
+  const bool was_taken = !window_.empty() && reading.first < window_.front().first;  // its window was
+  if (!was_taken) insert(window_);
 }
 
 std::map<std::string, double> MetricsReader::take() {
@@ -104,10 +104,10 @@ std::map<std::string, double> MetricsReader::take() {
   const std::lock_guard lock(mutex_);
   keep(now);
   const auto end = behind(window_, now.first);
-  std::vector<ServerReading> told;
-  std::transform(window_.begin(), end, std::back_inserter(told), [](const Reading& one) { return one.second; });
+  std::vector<ServerReading> readings;
+  std::transform(window_.begin(), end, std::back_inserter(readings), [](const Reading& one) { return one.second; });
   window_.erase(window_.begin(), end - 1);  // its last is the next one's first
-  return over_window(told);
+  return over_window(readings);
 }
 
 std::vector<Series> MetricsReader::take_series() {

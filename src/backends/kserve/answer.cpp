@@ -21,7 +21,7 @@ using json = nlohmann::json;
 constexpr size_t most_bytes = size_t{1} << 40;
 
 // Returns the size of an output whose tensor's bytes stand behind the JSON.
-std::optional<size_t> told_bytes(const json& output) {
+std::optional<size_t> declared_bytes(const json& output) {
   const auto parameters = output.find("parameters");
   if (parameters == output.end() || !parameters->is_object()) return std::nullopt;
   const auto bytes = parameters->find("binary_data_size");
@@ -146,7 +146,7 @@ std::optional<RequestError> ServerAnswer::read_layout(std::string_view text, int
   std::vector<bool> found(ports_.size());
   for (const json& output : answer["outputs"]) {
     if (!output.is_object() || !output.contains("name") || !output["name"].is_string()) return wrong_answer("an output without a name");
-    const size_t bytes = told_bytes(output).value_or(0);
+    const size_t bytes = declared_bytes(output).value_or(0);
     const auto name = output["name"].get<std::string>();
     const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == name; });
     if (port != ports_.end()) {
@@ -167,16 +167,16 @@ std::optional<RequestError> ServerAnswer::read_output(const json& output, const 
   const auto shape = shape_of(output);
   if (!shape) return wrong_answer(fmt::format("output '{}' has no shape", port.name));
   const auto type = output.find("datatype");
-  const std::string told_type = type == output.end() ? "" : type->is_string() ? type->get<std::string>() : type->dump();
-  if (auto request_error = check_output(port, *shape, told_type, batch)) return request_error;
+  const std::string declared_type = type == output.end() ? "" : type->is_string() ? type->get<std::string>() : type->dump();
+  if (auto request_error = check_output(port, *shape, declared_type, batch)) return request_error;
   own.shape = *shape;
-  const auto told = told_bytes(output);
-  own.in_bytes = told.has_value();
-  if (!told) return read_numbers(output, port, own);
+  const auto declared = declared_bytes(output);
+  own.in_bytes = declared.has_value();
+  if (!declared) return read_numbers(output, port, own);
   own.begin = all_bytes_;
   const size_t wanted = bytes_of(port.type, own.shape);
-  if (*told == wanted) return std::nullopt;
-  return wrong_answer(fmt::format("output '{}' has {} bytes, its shape asks for {}", port.name, *told, wanted));
+  if (*declared == wanted) return std::nullopt;
+  return wrong_answer(fmt::format("output '{}' has {} bytes, its shape asks for {}", port.name, *declared, wanted));
 }
 
 std::optional<RequestError> ServerAnswer::read_numbers(const json& output, const Port& port, Output& own) {

@@ -13,7 +13,7 @@ namespace deepgap {
 namespace {
 
 // Returns the layer's runtime information under `key`, or "" if it has none.
-std::string told(const ov::Node& layer, const std::string& key) {
+std::string info_of(const ov::Node& layer, const std::string& key) {
   const auto found = layer.get_rt_info().find(key);
   return found != layer.get_rt_info().end() && found->second.is<std::string>() ? found->second.as<std::string>() : "";
 }
@@ -41,9 +41,9 @@ std::string precision_name(const std::string& runtime_precision) {
 PrecisionShares ov_precision_shares(const ov::CompiledModel& compiled, const Model& model) {
   PrecisionTally tally(model);
   for (const auto& layer : compiled.get_runtime_model()->get_ops()) {
-    if (!multiplies(told(*layer, "layerType"))) continue;
-    const std::string precision = precision_name(told(*layer, "runtimePrecision"));
-    for (const std::string& origin : split(told(*layer, "originalLayersNames"), ',')) tally.computed(origin, precision);
+    if (!multiplies(info_of(*layer, "layerType"))) continue;
+    const std::string precision = precision_name(info_of(*layer, "runtimePrecision"));
+    for (const std::string& origin : split(info_of(*layer, "originalLayersNames"), ',')) tally.computed(origin, precision);
   }
   return tally.shares();
 }

@@ -66,7 +66,7 @@ std::vector<Tensor> reshape(const Call& call) {
   Shape shape = call.integers(1);
   const bool zero_is_zero = call.int_of("allowzero", 0) != 0;
   int64_t open = -1;
-  Shape told;  // all sizes but the one that is open
+  Shape fixed;  // all sizes but the one that is open
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && !zero_is_zero) {
       if (i >= x.shape.size()) call.fail("a 0 in the shape has no size to copy");
@@ -77,11 +77,11 @@ std::vector<Tensor> reshape(const Call& call) {
     } else if (shape[i] < 0) {
       call.fail("the shape has a negative size");
     } else {
-      told.push_back(shape[i]);
+      fixed.push_back(shape[i]);
     }
   }
-  call.expect_possible(told);
-  const int64_t count = product_of(x.shape), known = product_of(told);
+  call.expect_possible(fixed);
+  const int64_t count = product_of(x.shape), known = product_of(fixed);
   if (open >= 0) {
     if (known == 0 || count % known != 0) call.fail(fmt::format("{} values cannot be given the asked shape", count));
     shape[open] = count / known;

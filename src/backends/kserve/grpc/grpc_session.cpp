@@ -44,10 +44,10 @@ class GrpcSession final : public RemoteSession {
     inference::ModelStatisticsRequest question;
     question.set_name(name_.name);
     question.set_version(name_.version);
-    inference::ModelStatisticsResponse told;
-    if (question_.ask("ModelStatistics", question, told, settings().timeout)) return std::nullopt;
+    inference::ModelStatisticsResponse statistics;
+    if (question_.ask("ModelStatistics", question, statistics, settings().timeout)) return std::nullopt;
     ServerStatistics sum;
-    for (const auto& version : told.model_stats()) add(version, sum);
+    for (const auto& version : statistics.model_stats()) add(version, sum);
     return sum;
   }
 

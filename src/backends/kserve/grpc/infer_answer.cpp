@@ -84,14 +84,14 @@ std::optional<RequestError> InferAnswer::read(const inference::ModelInferRespons
 }
 
 std::optional<RequestError> InferAnswer::read_output(const inference::ModelInferResponse& message, int index, int64_t batch) {
-  const auto& told = message.outputs(index);
-  const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == told.name(); });
+  const auto& described = message.outputs(index);
+  const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == described.name(); });
   if (port == ports_.end()) return std::nullopt;
   Output& output = outputs_[static_cast<size_t>(port - ports_.begin())];
   if (output.data != nullptr) return wrong_answer(fmt::format("output '{}' twice", port->name));
-  output.shape.assign(told.shape().begin(), told.shape().end());
+  output.shape.assign(described.shape().begin(), described.shape().end());
   if (!possible_shape(output.shape)) return wrong_answer(fmt::format("output '{}' has no shape", port->name));
-  if (auto request_error = check_output(*port, output.shape, told.datatype(), batch)) return request_error;
+  if (auto request_error = check_output(*port, output.shape, described.datatype(), batch)) return request_error;
   const size_t wanted = bytes_of(port->type, output.shape);
   const bool in_bytes = message.raw_output_contents_size() > 0;
   if (in_bytes) {
@@ -103,12 +103,12 @@ std::optional<RequestError> InferAnswer::read_output(const inference::ModelInfer
   }
   const auto count = static_cast<size_t>(element_count(output.shape));
   // The check comes before memory is taken for them.
-  if (!in_bytes && count_numbers(told.contents()) != count)
+  if (!in_bytes && count_numbers(described.contents()) != count)
     return wrong_answer(fmt::format("output '{}' has not the numbers of its shape {}", port->name, shape_text(output.shape)));
   if (output.own == nullptr || output.own->bytes() < wanted) output.own = std::make_unique<SlotBuffer>(wanted);
   if (in_bytes) {
     std::memcpy(output.own->data(), output.data, wanted);
-  } else if (!put(port->type, told.contents(), count, output.own->data())) {
+  } else if (!put(port->type, described.contents(), count, output.own->data())) {
     return wrong_answer(fmt::format("output '{}' has not the numbers of its datatype {}", port->name, datatype_name(port->type)));
   }
   output.data = output.own->data();

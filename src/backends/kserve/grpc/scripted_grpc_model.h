@@ -53,47 +53,47 @@ struct ScriptedGrpcModel {
   }
 
   static inference::ServerMetadataResponse server() {
-    inference::ServerMetadataResponse told;
-    told.set_name("scripted");
-    told.set_version("7");
-    told.add_extensions("statistics");
-    return told;
+    inference::ServerMetadataResponse response;
+    response.set_name("scripted");
+    response.set_version("7");
+    response.add_extensions("statistics");
+    return response;
   }
   static ScriptedAnswer ready(const ScriptedCall& call) {
     inference::ModelReadyRequest asked;
     asked.ParseFromString(call.message);
-    inference::ModelReadyResponse told;
-    told.set_ready(asked.name() == "double" && (asked.version().empty() || asked.version() == "1"));
-    return of(told);
+    inference::ModelReadyResponse response;
+    response.set_ready(asked.name() == "double" && (asked.version().empty() || asked.version() == "1"));
+    return of(response);
   }
   inference::ModelMetadataResponse metadata() const {
-    inference::ModelMetadataResponse told;
-    told.set_name("double");
-    auto& x = *told.add_inputs();
+    inference::ModelMetadataResponse response;
+    response.set_name("double");
+    auto& x = *response.add_inputs();
     x.set_name("x");
-    auto& y = *told.add_outputs();
+    auto& y = *response.add_outputs();
     y.set_name("y");
     for (auto* tensor : {&x, &y}) {
       tensor->set_datatype(datatype);
       tensor->add_shape(-1);
       tensor->add_shape(3);
     }
-    return told;
+    return response;
   }
   static inference::RepositoryIndexResponse index() {
-    inference::RepositoryIndexResponse told;
+    inference::RepositoryIndexResponse response;
     for (const char* name : {"double", "late"}) {
-      auto& model = *told.add_models();
+      auto& model = *response.add_models();
       model.set_name(name);
       model.set_version("1");
     }
-    return told;
+    return response;
   }
   // 2 ms in the queue, 0.5, 7 and 0.25 ms of computing for each request; two samples a run.
   inference::ModelStatisticsResponse statistics() const {
     const auto count = static_cast<uint64_t>(answered->load());
-    inference::ModelStatisticsResponse told;
-    auto& model = *told.add_model_stats();
+    inference::ModelStatisticsResponse response;
+    auto& model = *response.add_model_stats();
     model.set_inference_count(2 * count);
     model.set_execution_count(count);
     auto& stats = *model.mutable_inference_stats();
@@ -106,7 +106,7 @@ struct ScriptedGrpcModel {
     put(*stats.mutable_compute_input(), 0.5);
     put(*stats.mutable_compute_infer(), 7);
     put(*stats.mutable_compute_output(), 0.25);
-    return told;
+    return response;
   }
   inference::ModelInferResponse answer(const std::string& request) const {
     ++*answered;
@@ -116,18 +116,18 @@ struct ScriptedGrpcModel {
     std::vector<float> values(bytes.size() / sizeof(float));
     std::memcpy(values.data(), bytes.data(), bytes.size());
     for (float& value : values) value += value;
-    inference::ModelInferResponse told;
-    told.set_id(asked.id());
-    auto& output = *told.add_outputs();
+    inference::ModelInferResponse response;
+    response.set_id(asked.id());
+    auto& output = *response.add_outputs();
     output.set_name("y");
     output.set_datatype(datatype);
     for (const int64_t size : asked.inputs(0).shape()) output.add_shape(size);
     if (raw) {
-      told.add_raw_output_contents(values.data(), values.size() * sizeof(float));
+      response.add_raw_output_contents(values.data(), values.size() * sizeof(float));
     } else {
       for (const float value : values) output.mutable_contents()->add_fp32_contents(value);
     }
-    return told;
+    return response;
   }
 
   std::shared_ptr<std::atomic<int64_t>> answered = std::make_shared<std::atomic<int64_t>>(0);  // shared by copies of the script

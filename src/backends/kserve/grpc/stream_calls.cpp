@@ -183,7 +183,7 @@ class StreamCalls final : public GrpcCalls {
     const Stream& stream = streams_[slot];
     if (stream.request_error) return *stream.request_error;
     if (stream.given_up) return {RequestError::Kind::cancelled, "given up"};
-    if (auto told = connections_[slot % connections_.size()]->request_error(stream.status, settings_.timeout)) return *told;
+    if (auto error = connections_[slot % connections_.size()]->request_error(stream.status, settings_.timeout)) return *error;
     const std::string words = "the server ended the stream before an answer";
     return {RequestError::Kind::reset,
             stream.answered ? words + ", after an earlier one: if it takes one request a stream, leave out stream=on" : words};

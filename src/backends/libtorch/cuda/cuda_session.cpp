@@ -53,16 +53,16 @@ class TorchCudaSession final : public CudaSessionBase<CudaSlot> {
     const c10::InferenceMode inference;
     CudaSlot& slot = *slots_.front();
     const c10::cuda::CUDAStreamGuard guard(slot.stream());
-    bool told = false;
+    bool announced = false;
     const TorchNetwork::Around around = [&](const Node& node, const std::function<at::Tensor()>& work) {
-      told = true;
+      announced = true;
       mark(node.name, node.op);
       work();
     };
     allow_tf32(tf32_);
     network_->run(largest_, slot.device_inputs(largest_), &around);
     slot.stream().synchronize();
-    return told;
+    return announced;
   }
 
   PrecisionShares precision_shares() override {

@@ -2,8 +2,7 @@
 
 #include "analysis/metric.h"
 #include "analysis/winner_value.h"
-
-#include <array>
+#include "analysis/work_rate.h"
 
 namespace deepgap {
 namespace {
@@ -11,7 +10,7 @@ namespace {
 constexpr const char* throughput = "throughput";
 
 bool is_ranked(const Line& line, const PointSummary& point, const std::string& metric) {
-  if (line.is_candidate() || !point.usable() || (metric == throughput && point.offers_load())) return false;
+  if (line.is_candidate() || !point.usable() || (metric == work_rate(point.point).metric && point.offers_load())) return false;
   const MetricSummary* found = point.find(metric);
   return found != nullptr && found->estimate.value > 0;
 }
@@ -45,7 +44,10 @@ std::optional<BestValue> best_value(const Workload& workload, const std::string&
 }
 
 std::vector<BestValue> best_values(const Workload& workload) {
-  constexpr std::array metrics{throughput, "latency_p50_ms", "energy_j_per_item", "cost_per_1000_items"};
+  static const std::vector<const char*> of_items{throughput, "latency_p50_ms", "energy_j_per_item", "cost_per_1000_items"};
+  static const std::vector<const char*> of_tokens{"output_tokens_per_s", "ttft_p50_ms", "tpot_ms", "energy_j_per_token",
+                                                  "cost_per_million_output_tokens"};
+  const std::vector<const char*>& metrics = workload.key.task == "generate" ? of_tokens : of_items;
   std::vector<BestValue> values;
   for (const char* metric : metrics) {
     if (auto best = best_value(workload, metric)) values.push_back(std::move(*best));

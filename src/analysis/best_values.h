@@ -22,7 +22,8 @@ struct BestValue {
 // an open loop's throughput, which is the load that was offered. nullopt if no usable point has a positive value.
 std::optional<BestValue> best_value(const Workload& workload, const std::string& metric);
 
-// Returns the best throughput, median latency, energy of an item and cost of 1000 items, in this order; without metrics that no point has.
+// Returns the best throughput, median latency, energy of an item and cost of 1000 items, in this order; of generation the best tokens a
+// second, median time to the first token, time per token, energy and cost of tokens. Without metrics that no point has.
 std::vector<BestValue> best_values(const Workload& workload);
 
 }  // namespace deepgap

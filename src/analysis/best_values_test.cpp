@@ -24,6 +24,18 @@ TEST(BestValues, are_of_each_metric_in_its_better_direction) {
   EXPECT_THAT(values[2].value.value, DoubleNear(0.2, 1e-9));
 }
 
+TEST(BestValues, of_generation_are_of_tokens) {
+  ResultsCollector collector;
+  const std::map<std::string, double> tokens{{"output_tokens_per_s", 46.7}, {"ttft_p50_ms", 200}, {"tpot_ms", 20}};
+  add(collector, {.throughputs = {0.36, 0.365, 0.37}, .metrics = tokens, .task = "generate"});
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  std::vector<std::string> metrics;
+  for (const BestValue& value : best_values(workloads.at(0))) metrics.push_back(value.metric);
+  EXPECT_THAT(metrics, ::testing::ElementsAre("output_tokens_per_s", "ttft_p50_ms", "tpot_ms"));
+  EXPECT_THAT(find("best_engine", collector).at(0).headline, ::testing::HasSubstr(": 46.7 tokens/s with native"));
+}
+
 TEST(BestValues, leave_out_what_failed) {
   ResultsCollector collector;
   collector.add(failed(Outcome::crashed, "signal 11"));

@@ -27,6 +27,7 @@ struct Made {
   std::map<std::string, std::string> options;
   std::string device_name;  // name as in the environment; empty: not known
   std::string cpu_model;
+  std::string task = "infer";
 };
 
 inline void add(ResultsCollector& collector, const Made& made) {
@@ -34,6 +35,7 @@ inline void add(ResultsCollector& collector, const Made& made) {
     Record record;
     record.point.model = made.model;
     record.point.backend = made.backend;
+    record.point.task = made.task;
     record.point.batch = made.batch;
     record.point.precision = made.precision;
     record.point.threads = made.threads;

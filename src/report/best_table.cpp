@@ -15,9 +15,11 @@ namespace {
 
 // Returns the table's title for a metric's best.
 std::string title_of(const std::string& metric) {
-  if (metric == "throughput") return "Highest throughput";
+  if (metric == "throughput" || metric == "output_tokens_per_s") return "Highest throughput";
   if (metric == "latency_p50_ms") return "Lowest median latency";
-  if (metric == "energy_j_per_item") return "Least energy";
+  if (metric == "ttft_p50_ms") return "Lowest median time to the first token";
+  if (metric == "tpot_ms") return "Lowest time per token";
+  if (metric.starts_with("energy_j_per_")) return "Least energy";
   return "Lowest cost";
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/finding.h"
 #include "analysis/peaks.h"
 #include "analysis/words.h"
+#include "analysis/work_rate.h"
 #include "base/registry.h"
 #include "stats/multiple.h"
 
@@ -52,6 +53,8 @@ std::optional<Pair> at_equal_precision(const Peaks& peaks, const Peak& best, con
   return std::nullopt;
 }
 
+WorkRate rate_of(const Peak& peak) { return work_rate(peak.point->point); }
+
 std::string with_batch(const Peak& peak) { return fmt::format("{} at batch {}", peak.line->label, peak.point->point.batch); }
 
 class BestEngine final : public Finding {
@@ -77,8 +80,7 @@ class BestEngine final : public Finding {
   static Statement statement(const Workload& workload, const Peaks& peaks) {
     const Peak& best = peaks[0];
     Statement statement;
-    const Estimate shown = best_value(workload, "throughput")->value;
-    statement.headline = fmt::format("{}: {} items/s with {}", workload.label, format_estimate(shown), with_batch(best));
+    statement.headline = fmt::format("{}: {} with {}", workload.label, rate_text(workload, best), with_batch(best));
     statement.points.push_back(best.point);
     const Peaks rivals = rivals_of(peaks);
     std::vector<std::string> equal, across;
@@ -93,6 +95,14 @@ class BestEngine final : public Finding {
     return statement;
   }
 
+  // "142.3 items/s", "46.7 tokens/s"
+  static std::string rate_text(const Workload& workload, const Peak& best) {
+    const MetricSummary* tokens = best.point->find(rate_of(best).metric);
+    if (best.point->point.task == "generate" && tokens != nullptr)
+      return fmt::format("{} {}", format_estimate(tokens->estimate), rate_of(best).unit);
+    return format_estimate(best_value(workload, "throughput")->value) + " items/s";
+  }
+
   // Like with like first: a ratio at equal precision, then one across precisions. Labels name precisions where they differ.
   static void compare_with(const Peaks& peaks, const Peak& rival, double confidence, Statement& statement, std::vector<std::string>& equal,
                            std::vector<std::string>& across) {
@@ -100,14 +110,14 @@ class BestEngine final : public Finding {
     const bool one_backend = same_backend(best, rival);
     const auto like = one_backend ? std::nullopt : at_equal_precision(peaks, best, rival);
     if (like) {
-      const auto comparison = compare_points(*like->first->point, *like->second->point, "throughput", confidence);
+      const auto comparison = compare_points(*like->first->point, *like->second->point, rate_of(best).metric, confidence);
       const std::string own = like->first != &best ? with_batch(*like->first) : equal.empty() ? std::string("That") : best.line->label;
       note_effect(comparison, statement);
       if (comparison) equal.push_back(fmt::format("{} is {}", own, comparison_words(*comparison, with_batch(*like->second))));
       statement.points.push_back(like->second->point);
     }
     if (like && like->first == &best && like->second->point == rival.point) return;
-    const auto comparison = compare_points(*best.point, *rival.point, "throughput", confidence);
+    const auto comparison = compare_points(*best.point, *rival.point, rate_of(best).metric, confidence);
     if (!comparison) return;
     note_effect(comparison, statement);
     across.push_back(comparison_words(*comparison, with_batch(rival)));
@@ -127,7 +137,7 @@ class BestEngine final : public Finding {
     const int64_t batch = pair.second->point->point.batch;
     if (precision_of(*pair.first) != precision_of(*pair.second) || batch == pair.first->point->point.batch) return;
     const PointSummary* same = pair.first->line->at_batch(batch);
-    const auto comparison = same == nullptr ? std::nullopt : compare_points(*same, *pair.second->point, "throughput");
+    const auto comparison = same == nullptr ? std::nullopt : compare_points(*same, *pair.second->point, rate_of(peaks[0]).metric);
     if (!comparison) return;
     statement.detail += fmt::format(" At equal batch, {}, it is {}.", batch, comparison_words(*comparison, pair.second->line->label));
     statement.points.push_back(same);

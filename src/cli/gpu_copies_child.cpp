@@ -31,11 +31,27 @@ namespace {
 
 using nlohmann::json;
 
+// What the child is asked and answers: a frame's header is an object.
+struct CopiesRequest {
+  std::vector<CopyEnd> ends;
+};
+template <typename V>
+void fields(V& visit, CopiesRequest& request) {
+  visit("ends", request.ends);
+}
+struct CopiesAnswer {
+  std::vector<CopyRates> rates;
+};
+template <typename V>
+void fields(V& visit, CopiesAnswer& answer) {
+  visit("rates", answer.rates);
+}
+
 constexpr const char* copies_command = "__copies";
 constexpr std::chrono::seconds timeout{300};  // pairs that copy through the host take seconds, and eight GPUs are 56 of them
 
 const bool registered = add_child_command(copies_command, [](const json& request, FrameWriter& /*before*/) {
-  return json_of(measure_copy_rates(json_to<std::vector<CopyEnd>>(request, "request for copy rates")));
+  return json_of(CopiesAnswer{measure_copy_rates(json_to<CopiesRequest>(request, "request for copy rates").ends)});
 });
 
 const std::string* text_of(const Facts& facts, const char* key) {
@@ -54,13 +70,14 @@ std::map<int, std::string> uuids_of(const GpuInventory& inventory) {
 
 void measure_gpu_copies(const GpuInventory& inventory, const std::string& cache_dir) {
   if (inventory.gpus.empty()) throw Error(ErrorKind::refused, "--copies: no GPU: " + inventory.reason);
-  std::vector<CopyEnd> ends;
+  CopiesRequest request;
   for (size_t i = 0; i < inventory.gpus.size(); ++i) {
     const std::string* near = text_of(inventory.gpus[i], "near_cpus");
-    ends.push_back({static_cast<int>(i), near == nullptr ? std::vector<int>{} : parse_cpu_list(*near).value_or(std::vector<int>{})});
+    request.ends.push_back(
+        {static_cast<int>(i), near == nullptr ? std::vector<int>{} : parse_cpu_list(*near).value_or(std::vector<int>{})});
   }
-  const json answer = call_child({copies_command, "measuring copies", json_of(ends), {}, timeout});
-  const auto measured = json_to<std::vector<CopyRates>>(answer, "copy rates");
+  const json answer = call_child({copies_command, "measuring copies", json_of(request), {}, timeout});
+  const auto measured = json_to<CopiesAnswer>(answer, "copy rates").rates;
   const auto uuids = uuids_of(inventory);
   for (const auto& [gpu, uuid] : uuids) {
     const CopyRates& rates = measured.at(static_cast<size_t>(gpu));

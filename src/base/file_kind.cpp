@@ -17,6 +17,8 @@ constexpr const char* by_torch =
 
 constexpr const char* pickled = "is a Python pickle, such as old PyTorch writes: torch.onnx.export writes the network as ONNX";
 
+constexpr const char* of_ggml = "is in a format of GGML that came before GGUF: llama.cpp's convert_llama_ggml_to_gguf.py writes it as GGUF";
+
 constexpr const char* of_ncnn = "is a network of ncnn: give the ONNX file that it was made from";
 
 struct Kind {
@@ -54,6 +56,9 @@ constexpr std::array kinds{
     Kind{4, "ORTM"sv, "is in the ORT format of ONNX Runtime: give the ONNX file that it was made from"},
     Kind{4, "TFL3"sv, "is a TensorFlow Lite model: 'python -m tf2onnx.convert --tflite FILE --output model.onnx' writes it as ONNX"},
     Kind{0, "GGUF"sv, "is a GGUF file, which holds a network with its weights: give it as the model, with --task generate"},
+    Kind{0, "lmgg"sv, of_ggml},
+    Kind{0, "fmgg"sv, of_ggml},
+    Kind{0, "tjgg"sv, of_ggml},
     Kind{0, "\x89HDF\r\n"sv, "is an HDF5 file, such as Keras writes: tf2onnx writes the network as ONNX"},
     Kind{0, "\x93NUMPY"sv, "is a NumPy array, not a network: give it as a dataset"},
     Kind{0, "ftrt"sv, "is a TensorRT engine: give the ONNX file that it was built from"},
@@ -140,22 +145,49 @@ std::string other_file_kind(std::span<const std::byte> bytes) {
   return "";
 }
 
+namespace {
+
+// What of a file is looked at to see whether it is a text.
+std::string_view head_of(std::span<const std::byte> bytes) {
+  constexpr size_t looked_at = 512;
+  return text_of(bytes.first(std::min(bytes.size(), looked_at)));
+}
+
+bool is_text(std::string_view head) {
+  const auto is_written = [](char c) { return static_cast<unsigned char>(c) >= ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  return head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff") || std::all_of(head.begin(), head.end(), is_written);
+}
+
+// Names documents that servers answer in place of a file; "" for other texts.
+std::string kind_of_text(std::string_view head) {
+  for (const char* key : {"\"modelTopology\"", "\"graph-model\"", "\"layers-model\""})
+    if (head.find(key) != std::string_view::npos) return std::string("is a model of TensorFlow.js: ") + by_exporter;
+  const size_t first = head.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && (head[first] == '{' || head[first] == '['))
+    return "is a JSON document, as a server answers instead of the file: download it again from its direct link";
+  return "";
+}
+
+}  // namespace
+
 // A binary ONNX file has control characters from its first byte on.
 std::string not_onnx_kind(std::span<const std::byte> bytes) {
-  constexpr size_t looked_at = 512;
   if (std::string kind = other_file_kind(bytes); !kind.empty()) return kind;
-  const std::string_view text = text_of(bytes.first(std::min(bytes.size(), looked_at)));
-  const auto is_text = [](char c) { return static_cast<unsigned char>(c) >= ' ' || c == '\t' || c == '\n' || c == '\r'; };
-  const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (is_utf16 || std::all_of(text.begin(), text.end(), is_text)) {
-    for (const char* key : {"\"modelTopology\"", "\"graph-model\"", "\"layers-model\""})
-      if (text.find(key) != std::string_view::npos) return std::string("is a model of TensorFlow.js: ") + by_exporter;
-    if (first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
-      return "is a JSON document, as a server answers instead of the file: download it again from its direct link";
+  const std::string_view head = head_of(bytes);
+  if (is_text(head)) {
+    if (std::string kind = kind_of_text(head); !kind.empty()) return kind;
     return "is a text file: a network is a binary ONNX file (onnx.parser and onnx.save write one from ONNX's text format)";
   }
-  return text.starts_with('\n') ? kind_of_protobuf(text) : "";
+  return head.starts_with('\n') ? kind_of_protobuf(head) : "";
+}
+
+std::string not_gguf_kind(std::span<const std::byte> bytes) {
+  if (text_of(bytes).starts_with("GGUF")) return "";
+  if (std::string kind = other_file_kind(bytes); !kind.empty()) return kind;
+  const std::string_view head = head_of(bytes);
+  if (!is_text(head)) return "is not a GGUF file: it does not begin with 'GGUF'";
+  std::string kind = kind_of_text(head);
+  return kind.empty() ? "is a text file, not a GGUF file" : kind;
 }
 
 std::string other_framework(const std::string& path) {

@@ -14,6 +14,9 @@ std::string other_file_kind(std::span<const std::byte> bytes);
 // The same of bytes that should be a binary ONNX file: any text and protobufs of another kind are none either.
 std::string not_onnx_kind(std::span<const std::byte> bytes);
 
+// The same of bytes that should be a GGUF file; "" only where they begin as one.
+std::string not_gguf_kind(std::span<const std::byte> bytes);
+
 // Returns whether it begins as safetensors files do, which are one of the kinds above.
 bool is_safetensors_file(std::span<const std::byte> bytes);
 

@@ -85,5 +85,17 @@ TEST(FileKind, WhatIsGivenAsANetworkAndIsNone) {
   EXPECT_EQ(kind(std::string("\x08\x08\x12\x04test:\x10", 10)), "");
 }
 
+TEST(FileKind, WhatIsGivenAsGgufAndIsNone) {
+  const auto kind = [](const std::string& text) { return not_gguf_kind(std::as_bytes(std::span(text))); };
+  EXPECT_THAT(kind("version https://git-lfs.github.com/spec/v1\noid sha256:1\n"), HasSubstr("git lfs pull"));
+  EXPECT_THAT(kind("<!DOCTYPE html>"), HasSubstr("HTML page"));
+  EXPECT_THAT(kind("{\"error\": \"Repository not found\"}"), HasSubstr("JSON document"));
+  EXPECT_THAT(kind("Entry not found"), HasSubstr("text file, not a GGUF file"));
+  EXPECT_THAT(kind("tjgg\3"), HasSubstr("before GGUF"));
+  EXPECT_THAT(kind(""), HasSubstr("is empty"));
+  EXPECT_THAT(kind(std::string("\x08\x08\x12\x04test:\x10", 10)), HasSubstr("does not begin with 'GGUF'"));
+  EXPECT_EQ(kind("GGUF\3"), "");
+}
+
 }  // namespace
 }  // namespace deepgap

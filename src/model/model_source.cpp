@@ -97,12 +97,12 @@ void naming(const std::string& path, Work work) {
 Graph onnx_graph(const std::string& path) {
   try {
     return read_onnx(path);
+  } catch (const OtherFileKind&) {
+    throw;  // the message says what it is
   } catch (const Error& error) {
     const std::string what = other_framework(path);
     std::error_code ignored;
     if (error.kind() != ErrorKind::input || what.empty() || !fs::is_regular_file(path, ignored)) throw;
-    const bool is_named = std::string_view(error.what()).find(": it is ") != std::string_view::npos;
-    if (is_named || !not_onnx_kind(map_file(path).bytes()).empty()) throw;  // the message says what it is
     throw Error(ErrorKind::input, fmt::format("{}; if it is not an ONNX file, {}", error.what(), what));
   }
 }

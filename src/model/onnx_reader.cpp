@@ -84,7 +84,7 @@ ModelParts parse_model_parts(WireReader reader) {
         break;
     }
   }
-  if (!parts.graph && !parts.other_kind.empty()) throw Error(ErrorKind::input, parts.other_kind);
+  if (!parts.graph && !parts.other_kind.empty()) throw OtherFileKind(parts.other_kind);
   if (!parts.graph) throw Error(ErrorKind::input, "no ONNX model: it has no graph");
   if (!parts.opset && parts.other_domains) parts.opset = first_opset + 1;  // which says nothing: no operator is of ONNX's own
   if (!parts.opset) throw Error(ErrorKind::input, "no ONNX model: it names no opset");
@@ -122,7 +122,7 @@ void check_inputs(const Graph& graph, const OnnxLimits& limits) {
 
 Graph parse_checked(std::span<const std::byte> bytes, const std::string& folder, const OnnxLimits& limits) {
   if (bytes.size() > INT_MAX) throw Error(ErrorKind::input, too_large);
-  if (const std::string kind = not_onnx_kind(bytes); !kind.empty()) throw Error(ErrorKind::input, "it " + kind);
+  if (const std::string kind = not_onnx_kind(bytes); !kind.empty()) throw OtherFileKind("it " + kind);
   const WireReader reader(bytes, bytes.data());
   const ModelParts parts = parse_model_parts(reader);
   ReadState state{limits, ExternalData(folder)};
@@ -141,10 +141,13 @@ Graph parse_checked(std::span<const std::byte> bytes, const std::string& folder,
 // Everything that goes wrong with one file, as one line that begins with its path.
 template <typename Work>
 auto naming(const std::string& path, Work work) {
+  const auto named = [&](const Error& error) { return printable(fmt::format("{}: {}", path, error.what())); };
   try {
     return work();
+  } catch (const OtherFileKind& error) {
+    throw OtherFileKind(named(error));
   } catch (const Error& error) {
-    throw Error(error.kind(), printable(fmt::format("{}: {}", path, error.what())));
+    throw Error(error.kind(), named(error));
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::input, fmt::format("{}: it needs {}", path, too_much_memory()));
   } catch (const std::length_error&) {

@@ -2,6 +2,7 @@
 // resource-limited child besides.
 #pragma once
 
+#include <deepgap/error.h>
 #include <deepgap/graph.h>
 
 #include <cstddef>
@@ -17,6 +18,12 @@ struct OnnxLimits {
   int64_t max_values = 1'000'000;
   int max_depth = 16;                       // levels of nested subgraphs and messages
   int64_t max_elements = int64_t{1} << 40;  // product of the sizes of any tensor's shape
+};
+
+// A file of another kind, which the message names: "PATH: it is a Git LFS pointer instead of the file: run ...".
+class OtherFileKind : public Error {
+ public:
+  explicit OtherFileKind(const std::string& message) : Error(ErrorKind::input, message) {}
 };
 
 // Throws Error{input}: "PATH: cause (node, tensor or offset)". External data must lie inside the model's folder, links resolved.

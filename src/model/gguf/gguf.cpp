@@ -1,6 +1,7 @@
 #include "model/gguf/gguf.h"
 
 #include "base/confine.h"
+#include "base/file_kind.h"
 #include "base/words.h"
 #include "model/checked.h"
 
@@ -126,7 +127,7 @@ class Reader {
 
   // Returns the number of tensors.
   uint64_t read_header() {
-    if (left() < 4 || std::memcmp(file_.data.get(), "GGUF", 4) != 0) fail("it is not a GGUF file: it does not begin with 'GGUF'");
+    if (const std::string kind = not_gguf_kind(file_.bytes()); !kind.empty()) fail("it " + kind);
     at_ = 4;
     const auto version = number<uint32_t>("its header");
     if ((version & 0xffff) == 0 && version != 0) fail("it is a GGUF file of a big-endian machine: convert it to little endian");

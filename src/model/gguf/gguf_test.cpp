@@ -100,8 +100,10 @@ TEST(Gguf, OtherVersionsAndFilesAreNamed) {
   EXPECT_THAT(refusal(tiny_llama().content(1)), HasSubstr("version is 1"));
   EXPECT_THAT(refusal(tiny_llama().content(4)), HasSubstr("version is 4"));
   EXPECT_THAT(refusal(tiny_llama().content(0x03000000)), HasSubstr("big-endian"));
-  EXPECT_THAT(refusal("PK\x03\x04 something else"), HasSubstr("not a GGUF file"));
-  EXPECT_THAT(refusal(""), HasSubstr("not a GGUF file"));
+  EXPECT_THAT(refusal("PK\x03\x04 something else"), HasSubstr("ZIP archive"));
+  EXPECT_THAT(refusal("version https://git-lfs.github.com/spec/v1\n"), HasSubstr("git lfs pull"));
+  EXPECT_THAT(refusal("\x01\x02"), HasSubstr("not a GGUF file"));
+  EXPECT_THAT(refusal(""), HasSubstr("is empty"));
 }
 
 TEST(Gguf, WhatDeepgapDoesNotRunIsRefusedByName) {

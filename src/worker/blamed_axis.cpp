@@ -2,7 +2,9 @@
 
 #include "base/words.h"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +61,11 @@ std::string blamed_axis(const Point& point, const std::string& mistake, const st
   for (const auto& [axis, value] : needed) {
     if (!value.empty() && mistake.find("'" + value + "'") != std::string::npos) return axis;  // the mistake quotes it
   }
+  // A path is often not quoted. The longest value is the least likely to stand there by chance: "cannot open model4.gguf" has a 4.
+  const auto longest = [&](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
+  std::vector<std::pair<std::string, std::string>> named;
+  std::copy_if(needed.begin(), needed.end(), std::back_inserter(named), [&](const auto& one) { return has_word(mistake, one.second); });
+  if (!named.empty()) return std::max_element(named.begin(), named.end(), longest)->first;
   return needed.empty() ? std::string() : needed.front().first;
 }
 

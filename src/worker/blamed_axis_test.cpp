@@ -53,6 +53,18 @@ TEST(BlamedAxis, OfValuesThatAreAllNeededIsTheOneThatTheMistakeQuotes) {
   EXPECT_EQ(blamed_axis(wrong_point(), "unknown model 'net'", inspect), "model");
 }
 
+TEST(BlamedAxis, OfValuesThatAreAllNeededIsTheLongestThatTheMistakeNames) {
+  Point point = wrong_point();
+  point.model = "dir/4/missing.gguf";
+  point.options = {{"clients", "4"}};
+  const std::string mistake = "cannot open dir/4/missing.gguf: No such file or directory";
+  const auto inspect = [&](const Point& other) {
+    if (!other.options.contains("clients")) throw Error(ErrorKind::usage, "clients are missing");
+    throw Error(ErrorKind::input, other.model.empty() ? "no model" : mistake);
+  };
+  EXPECT_EQ(blamed_axis(point, mistake, inspect), "model");
+}
+
 TEST(BlamedAxis, OfManyOptionsThoseAreTriedThatTheMistakeNames) {
   Point point = wrong_point();
   for (int i = 0; i < 10'000; ++i) point.options.emplace("env.A" + std::to_string(i), "1");

@@ -10,13 +10,13 @@
 #include "worker/load_session.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
+#include "worker/rounding_watch.h"
 
 #include <deepgap/backend.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -210,37 +210,8 @@ std::vector<std::string> referring_engines(const std::string& checked) {
 
 namespace {
 
-// Sees the numbers of a network that was widened from `graph`.
-class OverflowWatch {
- public:
-  explicit OverflowWatch(const Graph& graph) : graph_(graph) {}
-
-  void see(ValueId id, const Tensor& value) {
-    if (!first_.empty() || graph_.values[static_cast<size_t>(id)].type != DataType::f16 || value.type != DataType::f32) return;
-    for (const float number : value.as<float>()) {
-      if (!std::isfinite(number) || std::abs(number) < least_beyond_f16) continue;
-      first_ = printable(fmt::format("{} makes {:.3g}, where float16 ends at 65504", maker_of(id), number));
-      return;
-    }
-  }
-  const std::string& first() const { return first_; }
-
- private:
-  static constexpr float least_beyond_f16 = 65520;  // rounds to infinity
-
-  std::string maker_of(ValueId id) const {
-    for (const Node& node : graph_.nodes)
-      if (std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end())
-        return fmt::format("node '{}' ({})", node.name, node.op);
-    return fmt::format("input '{}'", graph_.values[static_cast<size_t>(id)].name);
-  }
-
-  const Graph& graph_;
-  std::string first_;
-};
-
 ReferenceRun run_as_it_is(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const std::string& checked,
-                          const QueryReceiver& receive, OverflowWatch* watch) {
+                          const QueryReceiver& receive, RoundingWatch* watch) {
   const auto by_others = [&](const QueryReceiver& to, const std::string& refusal) {
     std::string reasons = fmt::format("the reference interpreter cannot run it ({})", refusal);
     for (const std::string& name : referring_engines(checked)) {
@@ -267,7 +238,7 @@ ReferenceRun run_as_it_is(const Model& model, int threads, std::span<const std::
     return watch == nullptr ? run_on_evaluator(model, queries, to) : run_on_evaluator(model, queries, to, observe);
   };
   const std::string engine = first_or(by_evaluator, by_others, receive);
-  return {engine, watch == nullptr ? "" : watch->first()};
+  return {engine, ""};
 }
 
 Tensor in_float32(const TensorView& view) {
@@ -289,16 +260,20 @@ ReferenceRun run_reference(const Model& model, int threads, std::span<const std:
     for (const TensorView& view : query) inputs.back().push_back(in_float32(view));
     wide_queries.push_back(views_of(inputs.back()));
   }
+  std::vector<std::vector<Tensor>> unrounded(queries.size());
   const auto in_own_types = [&](size_t position, std::span<const TensorView> views) {
     std::vector<Tensor> outputs;
     for (size_t i = 0; i < views.size(); ++i) {
       const DataType type = model.graph().values[static_cast<size_t>(model.graph().outputs.at(i))].type;
-      outputs.push_back(views[i].type == type ? borrowed(views[i]) : converted(borrowed(views[i]), type));
+      outputs.push_back(views[i].type == type ? copy_of(views[i]) : converted(borrowed(views[i]), type));
     }
     receive(position, views_of(outputs));
+    unrounded[position] = std::move(outputs);
   };
-  OverflowWatch watch(model.graph());
-  return run_as_it_is(*wide_model, threads, wide_queries, checked, in_own_types, &watch);
+  RoundingWatch watch(model.graph());
+  ReferenceRun run = run_as_it_is(*wide_model, threads, wide_queries, checked, in_own_types, &watch);
+  run.overflow = watch.why(model, queries, unrounded);
+  return run;
 }
 
 std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive) {

@@ -71,7 +71,7 @@ std::string run_on_evaluator(const Model& model, std::span<const std::vector<Ten
                              const std::function<void(ValueId, const Tensor&)>& observe = {});
 struct ReferenceRun {
   std::string engine;    // name and version
-  std::string overflow;  // where a number passes what its type in the file holds: "node 'sq' (Pow) makes 3.6e+05"; empty: nowhere seen
+  std::string overflow;  // why outputs depend on where an engine rounds (RoundingWatch::why): "node 'sq' (Pow) makes 3.6e+05, where ..."
 };
 // The same; where it refuses the Graph, by ONNX Runtime or else OpenVINO in FP32, but not by `checked`, the engine that is to be compared
 // with it: its answer cannot be a reference for itself. A network of 16-bit floats is computed in FP32 without rounding between its

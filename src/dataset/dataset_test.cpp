@@ -116,6 +116,23 @@ TEST(Dataset, GivenNumbersTakeThePlaceOfMadeOnes) {
   EXPECT_THAT(error_of(request), HasSubstr("ids"));
 }
 
+TEST(Dataset, GivenNumbersAreThoseOfTheInputsType) {
+  const auto error = [](DataType type, double number) {
+    DatasetRequest request = request_for("seeded", {"k", type, Dims{{1, ""}}});
+    request.numbers = {{"k", {number}}};
+    return error_of(request);
+  };
+  EXPECT_THAT(error(DataType::i64, 1.5), HasSubstr("1.5 is not a number that input 'k' of int64 holds"));
+  EXPECT_THAT(error(DataType::u8, -1), HasSubstr("uint8"));
+  EXPECT_THAT(error(DataType::u8, 256), HasSubstr("256"));
+  EXPECT_THAT(error(DataType::i64, 0x1p63), HasSubstr("int64"));
+  EXPECT_THAT(error(DataType::boolean, 2), HasSubstr("2 is not a number"));
+  EXPECT_EQ(error(DataType::i64, -0x1p63), "no error");
+  EXPECT_EQ(error(DataType::u8, 255), "no error");
+  EXPECT_EQ(error(DataType::boolean, 1), "no error");
+  EXPECT_EQ(error(DataType::f32, 1.5), "no error");
+}
+
 TEST(Dataset, ZerosAreZero) {
   auto dataset = open_dataset(request_for("zeros"));
   dataset->load(std::vector<uint32_t>{1});

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <limits>
 
 namespace deepgap {
 
@@ -24,11 +26,26 @@ void TensorsDataset::load(std::span<const uint32_t> indices) {
 
 namespace {
 
+// Floats hold any number, rounded.
+bool holds(DataType type, double number) {
+  if (type == DataType::boolean) return number == 0 || number == 1;
+  const auto whole = [&](auto zero) -> int {
+    using T = decltype(zero);
+    constexpr double past = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);  // exact, where the largest number is not
+    return static_cast<int>(number == std::floor(number) && number >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
+                            number < past);
+  };
+  return of_integer(type, whole, [] { return 1; }) != 0;
+}
+
 Tensor filled(const TensorInfo& input, const Shape& shape, const std::vector<double>& numbers) {
   const auto count = static_cast<size_t>(element_count(shape));
   if (numbers.size() != 1 && numbers.size() != count)
-    throw Error(ErrorKind::usage, fmt::format("--input {}: {} numbers, input '{}' of shape {} holds {}", input.name, numbers.size(),
-                                              input.name, shape_text(shape), count));
+    throw Error(ErrorKind::usage,
+                fmt::format("{} numbers, input '{}' of shape {} holds {}", numbers.size(), input.name, shape_text(shape), count));
+  for (const double number : numbers)
+    if (!holds(input.type, number))
+      throw Error(ErrorKind::usage, fmt::format("{} is not a number that input '{}' of {} holds", number, input.name, name_of(input.type)));
   Tensor tensor = make_tensor(DataType::f64, shape);
   for (size_t i = 0; i < count; ++i) writable<double>(tensor)[i] = numbers[numbers.size() == 1 ? 0 : i];
   return converted(tensor, input.type);
@@ -43,7 +60,7 @@ void TensorsDataset::give(const DatasetRequest& request) {
     std::vector<std::string> names;
     for (const TensorInfo& input : request.inputs) names.push_back(input.name);
     const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) throw Error(ErrorKind::usage, "--input: " + unknown_name("input", name, names));
+    if (found == names.end()) throw Error(ErrorKind::usage, unknown_name("input", name, names));
     const auto at = static_cast<size_t>(found - names.begin());
     given_[at] = filled(request.inputs[at], shapes[at], numbers);
   }

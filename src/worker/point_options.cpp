@@ -308,7 +308,8 @@ std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text
     if (colon == std::string::npos || colon == 0) continue;
     const auto sizes = parse_sizes(std::string_view(input).substr(colon + 1));
     if (!sizes) continue;
-    shapes[input.substr(0, colon)] = *sizes;
+    if (!shapes.emplace(input.substr(0, colon), *sizes).second)
+      throw Error(ErrorKind::usage, fmt::format("the sizes of input '{}' are given twice: leave one out", input.substr(0, colon)));
     input.clear();
   }
   if (!input.empty()) wrong_value("shape", text, wanted);
@@ -346,7 +347,8 @@ InputNumbers parse_input_numbers(const std::string& text) {
     if (equals == std::string::npos || equals == 0) continue;
     const auto numbers = input_numbers(input.substr(equals + 1));
     if (!numbers) continue;
-    all[input.substr(0, equals)] = *numbers;
+    if (!all.emplace(input.substr(0, equals), *numbers).second)
+      throw Error(ErrorKind::usage, fmt::format("input '{}' is given twice: leave one out", input.substr(0, equals)));
     input.clear();
   }
   if (!input.empty())

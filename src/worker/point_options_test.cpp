@@ -97,7 +97,7 @@ TEST(PointOptions, NumbersOfInputs) {
   EXPECT_EQ(parse_input_numbers("k=5/a/sizes=1x3x-1/scale=0.5,2/use_cache=true"),
             (InputNumbers{{"k", {5}}, {"a/sizes", {1, 3, -1}}, {"scale", {0.5, 2}}, {"use_cache", {1}}}));
   EXPECT_TRUE(parse_input_numbers("").empty());
-  for (const char* wrong : {"k", "k=", "=5", "k=five", "k=5/b"}) EXPECT_THROW(parse_input_numbers(wrong), Error) << wrong;
+  for (const char* wrong : {"k", "k=", "=5", "k=five", "k=5/b", "k=5/k=3"}) EXPECT_THROW(parse_input_numbers(wrong), Error) << wrong;
 }
 
 }  // namespace

@@ -120,12 +120,61 @@ const std::vector<SteeringUse>& steering_uses() {
   return all;
 }
 
+// Repeats the corners of one box for each that the input has room for.
+Numbers boxes_of(const InputUse& use, const Numbers& corners) {
+  constexpr int64_t most_boxes = 1 << 16;
+  const auto count = use.size(use.input, 0), width = use.size(use.input, 1);
+  if (!count || *count > most_boxes || !width || static_cast<size_t>(*width) != corners.size()) return {};
+  Numbers boxes;
+  for (int64_t i = 0; i < *count; ++i) boxes.insert(boxes.end(), corners.begin(), corners.end());
+  return boxes;
+}
+
+// The last corner of a box in the image, of which the feature map is a smaller one.
+double far_corner(const InputUse& use, int64_t axis) {
+  const double scale = attribute_float(use.node, "spatial_scale", 1);
+  return static_cast<double>(use.size(0, axis).value_or(1)) / (scale > 0 ? scale : 1);
+}
+
+Numbers whole_maps(const InputUse& use) {
+  Numbers corners{0, 0, far_corner(use, 3), far_corner(use, 2)};
+  if (use.node.op == "MaxRoiPool") corners.insert(corners.begin(), 0);  // the first image
+  return boxes_of(use, corners);
+}
+
+// The starts of all axes, then their ends. Other modes of Resize do not read them.
+Numbers whole_image(const InputUse& use) {
+  const auto dims = use.dims(use.input);
+  const auto count = use.size(use.input, 0);
+  if (!dims || dims->size() != 1 || !count || *count > 64) return {};
+  Numbers corners(static_cast<size_t>(*count), 0);
+  std::fill(corners.begin() + *count / 2, corners.end(), 1);
+  return corners;
+}
+
+// Boxes, of which there may be any number. Made-up corners would lie in any order, for which no operator is defined.
+const SteeringUse* box_use(const InputUse& use) {
+  static const std::vector<SteeringUse> all{{"RoiAlign", 1, which_part, whole_maps},
+                                            {"MaxRoiPool", 1, which_part, whole_maps},
+                                            {"Resize", 1, which_part, whole_image},
+                                            {"CropAndResize", 1, which_part,
+                                             [](const InputUse& one) {
+                                               return boxes_of(one, {0, 0, 1, 1});
+                                             },
+                                             microsoft}};
+  const auto found = std::find_if(all.begin(), all.end(), [&](const SteeringUse& one) {
+    return one.op == use.node.op && one.input == use.input && one.domain == use.node.domain;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
 // Finds uses for which tensors of any size work: a mask takes everything, and no divisor is 0.
 const SteeringUse* masking_use(const InputUse& use) {
   static const std::vector<SteeringUse> all{{"Compress", 1, which_part, ones},
                                             {"NonZero", 0, "how many places {} finds", ones},
                                             {"Div", 1, "by what {} divides", ones},
                                             {"Mod", 1, "by what {} divides", ones}};
+  if (const SteeringUse* boxes = box_use(use)) return boxes;
   if (!use.node.domain.empty() || !use.is_whole()) return nullptr;
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const SteeringUse& one) { return one.op == use.node.op && one.input == use.input; });
@@ -177,13 +226,19 @@ std::vector<std::string> even_parts(int64_t length, int64_t count) {
   return texts;
 }
 
+// Returns the channels of pictures; 3 where they are not known.
+int64_t channels_of(const InputUse& use) {
+  const auto dims = use.dims(0);
+  return dims && dims->size() == 4 ? use.size(0, 1).value_or(3) : 3;
+}
+
 // Returns an example for --input that the network accepts, as far as this can be inferred.
 std::string example_of(const Value& input, const InputUse& use) {
   if (input.type == DataType::boolean) return input.name + "=true";
   const int64_t count = std::clamp<int64_t>(elements_of(input).value_or(1), 1, 8);
   std::vector<std::string> texts(static_cast<size_t>(count), std::to_string(usual_number(use)));
-  if (use.node.op == "Resize" && use.input == 3 && count == 4) texts = {"1", "3", "224", "224"};
-  if (use.node.op == "Resize" && use.input == 2 && count == 4) texts = {"1", "1", "2", "2"};
+  if (use.node.op == "Resize" && use.input == 3 && count == 4) texts = {"1", std::to_string(channels_of(use)), "224", "224"};
+  if (((use.node.op == "Resize" && use.input == 2) || use.node.op == "Upsample") && count == 4) texts = {"1", "1", "2", "2"};
   if (use.node.op.starts_with("Split"))
     if (const auto length = use.size(0, attribute_int(use.node, "axis", 0)); length && elements_of(input) == count)
       texts = even_parts(*length, count);

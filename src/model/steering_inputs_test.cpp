@@ -319,6 +319,24 @@ TEST(IntegerValues, ShiftsStayBelowTheWidthOfTheType) {
   }
 }
 
+// Boxes whose corners are in any order are not defined: engines made other things of them, and were called wrong.
+TEST(SteeringInputs, BoxesAreOfTheWholeMap) {
+  const auto values = [](const std::string& op, Dims boxes, std::map<std::string, Attribute> attributes) {
+    Graph graph;
+    graph.values = {{"x", DataType::f32, Dims{{1, batch_symbol}, {2, ""}, {4, ""}, {6, ""}}}, {"rois", DataType::f32, std::move(boxes)}};
+    graph.inputs = {0, 1};
+    add(graph, op, {0, 1}, std::move(attributes), std::nullopt, DataType::f32);
+    const auto found = steering_inputs(graph);
+    return found.empty() ? std::vector<double>() : found.front().values;
+  };
+  EXPECT_THAT(values("RoiAlign", {{2, ""}, {4, ""}}, {}), ElementsAre(0, 0, 6, 4, 0, 0, 6, 4));
+  EXPECT_THAT(values("RoiAlign", {{1, batch_symbol}, {4, ""}}, {{"spatial_scale", 0.5F}}), ElementsAre(0, 0, 12, 8));
+  EXPECT_EQ(values("RoiAlign", {{1000, ""}, {4, ""}}, {}).size(), 4000U) << "however many";
+  EXPECT_THAT(values("RoiAlign", {{1, "boxes"}, {4, ""}}, {}), IsEmpty()) << "none knows how many: they are not asked for";
+  EXPECT_THAT(values("MaxRoiPool", {{1, ""}, {5, ""}}, {}), ElementsAre(0, 0, 0, 6, 4));
+  EXPECT_THAT(values("Resize", {{8, ""}}, {}), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
 TEST(RandomNumbers, CountWhereAnOutputDependsOnThem) {
   Graph graph = with_inputs();
   const ValueId drawn = add(graph, "RandomNormalLike", {0});

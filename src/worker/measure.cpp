@@ -434,7 +434,7 @@ std::optional<Record> measure(const WorkOrder& order, Group& group, Heartbeat& h
   } catch (const std::bad_alloc&) {
     measurement.fail(Outcome::out_of_memory, "memory does not suffice");
   } catch (const std::exception& error) {
-    measurement.fail(Outcome::crashed, error.what());
+    measurement.fail(Outcome::crashed, one_line(error.what()));
   }
   return measurement.finish();
 }

@@ -37,6 +37,17 @@ TEST(TorchFailure, IsOneLineWithoutTheBacktrace) {
   }
 }
 
+TEST(TorchFailure, OfWorkIsThrownInOurWords) {
+  EXPECT_EQ(with_torch_errors("running the model", [] { return 7; }), 7);
+  try {
+    with_torch_errors("running the model", [] { TORCH_CHECK(false, "ZeroDivisionError"); });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::refused);
+    EXPECT_STREQ(error.what(), "libtorch running the model: ZeroDivisionError");
+  }
+}
+
 TEST(TorchFailure, OurOwnErrorStaysItself) {
   const Error error = torch_error(Error(ErrorKind::usage, "so"), "loading the model");
   EXPECT_EQ(error.kind(), ErrorKind::usage);

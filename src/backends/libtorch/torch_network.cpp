@@ -1,6 +1,7 @@
 #include "backends/libtorch/torch_network.h"
 
 #include "backends/common/precision_tally.h"
+#include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_package.h"
 #include "backends/libtorch/torch_program.h"
 
@@ -35,7 +36,7 @@ PrecisionShares torch_precision_shares(TorchNetwork& network, const Model& model
   const TorchNetwork::Around look = [&](const Node& node, const std::function<at::Tensor()>& work) {
     tally.computed(node.name, precision_name(work().scalar_type(), float32_name));
   };
-  network.run(batch, inputs, &look);
+  with_torch_errors("running the model", [&] { network.run(batch, inputs, &look); });
   return tally.shares();
 }
 

@@ -84,7 +84,7 @@ class TorchCpuSession final : public Session {
       timings.push_back({node.name, node.op, clock_.now() - begin});
     };
     const Apart apart(*this);
-    network_->run(largest_, zeros(), &around);
+    with_torch_errors("running the model", [&] { network_->run(largest_, zeros(), &around); });
     return timings;
   }
 

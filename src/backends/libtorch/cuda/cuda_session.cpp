@@ -2,6 +2,7 @@
 
 #include "backends/libtorch/cuda/cuda_session_base.h"
 #include "backends/libtorch/cuda/cuda_slot.h"
+#include "backends/libtorch/torch_failure.h"
 
 #include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
@@ -42,8 +43,10 @@ class TorchCudaSession final : public CudaSessionBase<CudaSlot> {
       events.emplace_back();
       events.back().record(handle_of(slot.stream()));
     };
-    network_->run(largest_, slot.device_inputs(largest_), &around);
-    slot.stream().synchronize();
+    with_torch_errors("running the model", [&] {
+      network_->run(largest_, slot.device_inputs(largest_), &around);
+      slot.stream().synchronize();
+    });
     for (size_t i = 0; i < timings.size(); ++i) timings[i].ns = events[i + 1].since_ns(events[i]);
     return timings;
   }

@@ -1,5 +1,6 @@
 // `deepgap cache list` and `deepgap cache clear`: what the cache folder holds, and taking it away. Whatever is not of the names that
 // deepgap gives is left alone, since --cache may name any folder.
+#include "base/console.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
@@ -148,7 +149,7 @@ class CacheCommand final : public Command {
     }
     add("all", files, bytes, "");
     print_wrapped((cleared ? "removed from " : "") + cache + "\n");
-    fmt::print("{}", fitted_table(columns, terminal_columns(stdout), {}));
+    print_text(fitted_table(columns, terminal_columns(stdout), {}));
   }
 
   std::vector<std::string> words_;

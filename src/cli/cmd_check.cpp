@@ -184,9 +184,9 @@ class CheckCommand : public Command {
       fmt::print("quantized levels as in the file: {} nodes, at most {:.3g} quanta from the reference\n", with_levels,
                  furthest.get<double>());
     for (const auto& node : done.at("nodes")) {
-      fmt::print("  {:7.1f} dB  {:<18} {}{}\n", node.at("sqnr_db").get<double>(), node.at("op").get<std::string>(),
-                 node.at("name").get<std::string>(),
-                 request_.precision != Precision::int8 || node.at("quantized").get<bool>() ? "" : "  (in FP32)");
+      print_text(fmt::format("  {:7.1f} dB  {:<18} {}{}\n", node.at("sqnr_db").get<double>(), node.at("op").get<std::string>(),
+                             node.at("name").get<std::string>(),
+                             request_.precision != Precision::int8 || node.at("quantized").get<bool>() ? "" : "  (in FP32)"));
     }
     return pass ? exit_ok : exit_points_failed;
   }

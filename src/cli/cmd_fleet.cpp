@@ -236,17 +236,17 @@ int FleetCommand::start() {
   if (dry_run_) {
     for (const std::string& note : scheduler->rehearse(planned->fleet)) say(stderr, fmt::format("deepgap: note: {}\n", note));
     const Prices prices = prices_of_flag(prices_);
-    fmt::print("{}", json_ ? plan_json(*planned, prices) : plan_text(*planned, prices, terminal_columns(stdout)));
+    json_ ? fmt::print("{}", plan_json(*planned, prices)) : print_text(plan_text(*planned, prices, terminal_columns(stdout)));
     return exit_ok;
   }
   const Fleet& fleet = planned->fleet;
   submit_new(*planned, *scheduler);
   if (!json_)
-    fmt::print("submitted {} tasks with {} records to {}; the fleet's folder is {}\n", fleet.tasks.size(), fleet.records(), scheduler_,
-               fleet.folder);
+    print_text(fmt::format("submitted {} tasks with {} records to {}; the fleet's folder is {}\n", fleet.tasks.size(), fleet.records(),
+                           scheduler_, fleet.folder));
   flush_standard_output();
   if (detach_) {
-    if (!json_) fmt::print("next: deepgap fleet wait {}\n", shell_quoted(fleet.folder));
+    if (!json_) print_text(fmt::format("next: deepgap fleet wait {}\n", shell_quoted(fleet.folder)));
     return exit_ok;
   }
   return wait_for(fleet, *scheduler);

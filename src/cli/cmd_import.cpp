@@ -218,7 +218,7 @@ class ImportCommand final : public Command {
   }
 
   void print_text(const Imported& imported, const std::string& store, size_t added) const {
-    fmt::print("{}: {} in {}", file_, count_of(static_cast<int64_t>(added), "record", "records"), store);
+    deepgap::print_text(fmt::format("{}: {} in {}", file_, count_of(static_cast<int64_t>(added), "record", "records"), store));
     if (added < imported.records.size()) fmt::print(", {} already present", imported.records.size() - added);
     fmt::print("\n");
     const auto cells = static_cast<int64_t>(imported.contradictions.size());

@@ -1,4 +1,5 @@
 // `deepgap merge`: several Stores into one, each result once.
+#include "base/console.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/confined.h"
@@ -72,7 +73,8 @@ class MergeCommand final : public Command {
       fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
       return;
     }
-    fmt::print("{} records of {} in {}\n", report.written, in_.size() == 1 ? "one store" : fmt::format("{} stores", in_.size()), out_);
+    print_text(fmt::format("{} records of {} in {}\n", report.written, in_.size() == 1 ? "one store" : fmt::format("{} stores", in_.size()),
+                           out_));
     if (report.same > 0) fmt::print("{} were in several of them\n", report.same);
     if (report.doubled > 0)
       print_wrapped(fmt::format(

@@ -196,7 +196,7 @@ class ModelsCommand final : public Command {
     } else {
       print_table(summaries);
     }
-    if (!onnx_.empty() && !json_) fmt::print("written to {}\n", onnx_);
+    if (!onnx_.empty() && !json_) print_text(fmt::format("written to {}\n", onnx_));
     return exit_ok;
   }
 

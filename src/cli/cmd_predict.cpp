@@ -3,6 +3,7 @@
 // command alone.
 #include "analysis/predict/measured_rows.h"
 #include "analysis/predict/predict.h"
+#include "base/console.h"
 #include "base/text.h"
 #include "cli/axis_values.h"
 #include "cli/command.h"
@@ -105,7 +106,7 @@ class PredictCommand final : public Command {
       if (!devices.empty())
         words += foretell(cpus ? MeasuredKind::cpu : trains() ? MeasuredKind::training : MeasuredKind::gpu, devices, rows);
     }
-    fmt::print("{}", json_ ? predictions_json(rows) : words);
+    json_ ? fmt::print("{}", predictions_json(rows)) : print_text(words);
     const bool any = std::any_of(rows.begin(), rows.end(), [](const PredictedRow& row) { return row.reason.empty(); });
     return any ? exit_ok : exit_points_failed;
   }

@@ -1,4 +1,5 @@
 // deepgap profile: where the time of a network goes, layer by layer, and how near each layer is to what the machine can do.
+#include "base/console.h"
 #include "base/file.h"
 #include "base/messages.h"
 #include "cli/child.h"
@@ -91,7 +92,7 @@ class ProfileCommand : public Command {
     if (json_) {
       fmt::print("{}\n", profile_json(header, profile, rows, machine).dump(2, ' ', true, json::error_handler_t::replace));
     } else {
-      fmt::print("{}", profile_text(header, profile, rows, machine, output_width(), top_));
+      print_text(profile_text(header, profile, rows, machine, output_width(), top_));
     }
     return exit_ok;
   }

@@ -1,6 +1,7 @@
 // deepgap report: one or several Stores as one HTML or Markdown document.
 #include "analysis/lines.h"
 #include "analysis/point_labels.h"
+#include "base/console.h"
 #include "base/file.h"
 #include "base/messages.h"
 #include "base/output_file.h"
@@ -86,7 +87,7 @@ class ReportCommand final : public Command {
         throw Error(ErrorKind::usage, fmt::format("--output {} is the store itself: name another file", path));
     }
     write_file_atomic(path, text);
-    if (!output_target(path).as_it_is) fmt::print("{}\n", path);  // not behind the report itself: /dev/stdout
+    if (!output_target(path).as_it_is) print_text(path + "\n");  // not behind the report itself: /dev/stdout
     return exit_ok;
   }
 

@@ -336,7 +336,7 @@ PeakFlags RunCommand::peak_flags(bool resumes) const {
 int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
   const DryRun plan = plan_study(study, settings);
   if (plan.interrupted) return exit_interrupted;
-  fmt::print("{}", json_ ? dry_run_json(plan, study.name) : dry_run_text(plan));
+  json_ ? fmt::print("{}", dry_run_json(plan, study.name)) : print_text(dry_run_text(plan));
   return exit_ok;
 }
 

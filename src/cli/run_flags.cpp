@@ -105,7 +105,7 @@ void print_ending(const RunReport& report, const RunSettings& settings, bool jso
   } else if (!json) {
     const bool any =
         std::any_of(report.points.begin(), report.points.end(), [](const auto& point) { return point.outcome == Outcome::ok; });
-    fmt::print("{}{}\n", saved, any ? "; next: deepgap report " + shell_quoted(settings.store_path) : "");
+    print_text(fmt::format("{}{}\n", saved, any ? "; next: deepgap report " + shell_quoted(settings.store_path) : ""));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "report/html.h"
 
+#include "base/words.h"
+
 #include <fmt/format.h>
 
 namespace deepgap {
@@ -44,7 +46,7 @@ std::string html_escaped(std::string_view text) {
         }
     }
   }
-  return out;
+  return printable_lines(out);
 }
 
 std::string markdown_escaped(std::string_view text) {
@@ -61,7 +63,7 @@ std::string markdown_escaped(std::string_view text) {
       out += c;
     }
   }
-  return out;
+  return printable_lines(out);
 }
 
 std::string css_escaped(std::string_view text) {

@@ -7,7 +7,8 @@
 
 namespace deepgap {
 
-// Safe between tags and in quoted attributes: & < > " ' are written as entities, control characters as U+FFFD.
+// Safe between tags and in quoted attributes: & < > " ' are written as entities, control characters as U+FFFD, and those of C1 and what
+// turns the direction of writing as spaces.
 std::string html_escaped(std::string_view text);
 // Escapes for Markdown tables and paragraphs: HTML-escaped, and what Markdown gives a meaning to is taken literally; one line.
 std::string markdown_escaped(std::string_view text);

@@ -50,6 +50,8 @@ std::string first_imbalance(const std::string& html) {
 
 TEST(Html, everything_is_escaped) {
   EXPECT_EQ(html_escaped("<a href='x'>&\"\x01"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\xEF\xBF\xBD");
+  EXPECT_EQ(html_escaped("a\u202Eb\u009Bc\nd"), "a b c\nd") << "what turns the direction, and C1";
+  EXPECT_EQ(markdown_escaped("a\u2066b"), "a b");
   EXPECT_EQ(markdown_escaped("a|b`c`\n<d>"), "a\\|b\\`c\\` &lt;d&gt;");
   EXPECT_EQ(css_escaped("EUR \"</style>\\"), "EUR \\22 \\3c /style\\3e \\5c ");
   EXPECT_EQ(shortened("abcdef", 4), "abc\u2026");

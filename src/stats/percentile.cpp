@@ -112,8 +112,12 @@ PercentileEstimate estimate_percentile(std::span<const double> series, double pe
   const double scale = n / static_cast<double>(counted);
   constexpr double unknown = std::numeric_limits<double>::infinity();
   estimate.interval = Interval{-unknown, unknown};
-  if (low) estimate.interval->low = sorted[static_cast<size_t>(std::max(1.0, std::floor(static_cast<double>(*low) * scale))) - 1];
-  if (high) estimate.interval->high = sorted[static_cast<size_t>(std::min(n, std::ceil(static_cast<double>(*high) * scale))) - 1];
+  // The only rank of one independent observation would be the largest of all: what was found lies within.
+  const double found = estimate.value;
+  if (low)
+    estimate.interval->low = std::min(found, sorted[static_cast<size_t>(std::max(1.0, std::floor(static_cast<double>(*low) * scale))) - 1]);
+  if (high)
+    estimate.interval->high = std::max(found, sorted[static_cast<size_t>(std::min(n, std::ceil(static_cast<double>(*high) * scale))) - 1]);
   return estimate;
 }
 

@@ -87,6 +87,18 @@ TEST(PercentileInterval, ThoseWithBothEndsCoverToo) {
   EXPECT_GE(covered, (0.90 - chance(0.90, std::max(both, 1))) * both) << both;
 }
 
+// A series that only grows is worth about one independent observation.
+TEST(PercentileInterval, HoldsWhatWasFound) {
+  std::vector<double> growing(3000);
+  std::iota(growing.begin(), growing.end(), 1);
+  for (const double percent : {1.0, 10.0, 50.0, 90.0, 99.0, 99.9}) {
+    const auto estimate = estimate_percentile(growing, percent);
+    if (!estimate.interval) continue;
+    EXPECT_LE(estimate.interval->low, estimate.value) << percent;
+    EXPECT_GE(estimate.interval->high, estimate.value) << percent;
+  }
+}
+
 TEST(PercentileInterval, AllowsForCorrelation) {
   std::mt19937_64 random(12);
   constexpr int rounds = 600;

@@ -21,21 +21,22 @@ struct Used {
   std::string name;
   int64_t own = 0, children = 0;
   int64_t started = 0;  // ticks since boot: a process changes its name, as workers of the kernel do, but not this
+  int parent = 0;
 };
 using ProcessTicks = std::map<int, Used>;
 
-// "4711 (cc1plus) R 1 ... utime stime cutime cstime": proc(5) has these as fields 14 to 17, the start as 22. A name may hold anything,
-// brackets too.
+// "4711 (cc1plus) R 1 ... utime stime cutime cstime": proc(5) has these as fields 14 to 17, the parent as 4, the start as 22. A name may
+// hold anything, brackets too.
 void add_process(const std::string& stat, ProcessTicks& ticks) {
   const size_t open = stat.find('('), close = stat.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close < open) return;
   const auto process = parse_int(trim(stat.substr(0, open)));
   const auto fields = split(trim(stat.substr(close + 1)), ' ');
-  constexpr size_t user = 14 - 3, system = 15 - 3, children_user = 16 - 3, children_system = 17 - 3, start = 22 - 3;
+  constexpr size_t parent = 4 - 3, user = 14 - 3, system = 15 - 3, children_user = 16 - 3, children_system = 17 - 3, start = 22 - 3;
   if (!process || fields.size() <= start) return;
   const auto both = [&](size_t a, size_t b) { return parse_int(fields[a]).value_or(0) + parse_int(fields[b]).value_or(0); };
   ticks[static_cast<int>(*process)] = {stat.substr(open + 1, close - open - 1), both(user, system), both(children_user, children_system),
-                                       parse_int(fields[start]).value_or(0)};
+                                       parse_int(fields[start]).value_or(0), static_cast<int>(parse_int(fields[parent]).value_or(0))};
 }
 
 ProcessTicks processes(const SystemRoot& root) {
@@ -60,14 +61,37 @@ struct NamedUse {
   }
 };
 
+bool is_same(const ProcessTicks& then, int process, int64_t started) {
+  const auto found = then.find(process);
+  return found != then.end() && found->second.started == started;
+}
+
+// Ticks from before the first look, of processes that ended by the second: whoever waited for them gets these too. By the nearest process
+// above that is still there.
+std::map<int, int64_t> ticks_of_ended(const ProcessTicks& before, const ProcessTicks& after) {
+  std::map<int, int64_t> ticks;
+  for (const auto& [process, was] : before) {
+    if (is_same(after, process, was.started)) continue;
+    int above = was.parent;
+    for (size_t steps = 0; steps < before.size(); ++steps) {
+      const auto at = before.find(above);
+      if (at == before.end() || is_same(after, above, at->second.started)) break;
+      above = at->second.parent;
+    }
+    ticks[above] += was.own + was.children;
+  }
+  return ticks;
+}
+
 std::optional<BusyProcess> busiest_of(const ProcessTicks& before, const ProcessTicks& after, double total_s) {
   std::map<std::string, NamedUse> names;
+  std::map<int, int64_t> earlier = ticks_of_ended(before, after);
   for (const auto& [process, now] : after) {
     if (process == ::getpid()) continue;
     const auto was = before.find(process);
     const bool is_new = was == before.end() || was->second.started != now.started;
     names[now.name].add(process, std::max<int64_t>(0, now.own - (is_new ? 0 : was->second.own)),
-                        std::max<int64_t>(0, now.children - (is_new ? 0 : was->second.children)));
+                        std::max<int64_t>(0, now.children - (is_new ? 0 : was->second.children) - earlier[process]));
   }
   const auto used = [](const auto& entry) { return entry.second.own + entry.second.children; };
   const auto busiest = std::max_element(names.begin(), names.end(), [&](const auto& a, const auto& b) { return used(a) < used(b); });

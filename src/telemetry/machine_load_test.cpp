@@ -58,6 +58,23 @@ TEST(MachineLoad, ShortProcessesCountTogether) {
   EXPECT_THAT(disturbance_words(ended), testing::HasSubstr("most of all processes that were started by ninja (process 30, 45 %)"));
 }
 
+// A process that ran for an hour and ends during the look used of the look what it used since: its parent gets all of it at once.
+TEST(MachineLoad, WhatEndedUsedBeforeTheLookDoesNotCount) {
+  const auto stat = [](int process, int parent, int own, int children) {
+    return fmt::format("{} (p{}) R {} 1 1 0 -1 0 0 0 0 0 {} 0 {} 0 20 0 1 0 5 0 0", process, process, parent, own, children);
+  };
+  FakeRoot fake;
+  fake.with("/proc/stat", "cpu  0 0 0 0 0 0 0 0\n").with("/proc/30/stat", stat(30, 1, 10, 0));
+  fake.with("/proc/31/stat", stat(31, 30, 200, 0)).with("/proc/32/stat", stat(32, 31, 360'000, 0));
+  const auto load = watch_machine(SystemRoot(fake.path()), [&] {
+    fake.with("/proc/stat", "cpu  6000 0 0 4000 0 0 0 0\n").with("/proc/30/stat", stat(30, 1, 20, 361'200));
+    fake.with("/proc/31/stat", "").with("/proc/32/stat", "");
+  });
+  ASSERT_TRUE(load && load->busiest);
+  EXPECT_EQ(load->busiest->process, 30);
+  EXPECT_NEAR(load->busiest->share, 0.101, 0.0001);
+}
+
 // A worker of the kernel is named for what it does now; what it used before the look does not count. Another process with its number does.
 TEST(MachineLoad, AProcessIsKnownByItsStart) {
   const auto stat = [](const char* name, int own, int started) {

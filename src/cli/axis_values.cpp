@@ -31,9 +31,10 @@ std::string bare(const std::string& name) {
   return letters;
 }
 
-// The longest run of `parts` from `begin` on that is the name of one file with commas; 0: none is.
+// The longest run of `parts` from `begin` on that is the name of one file with commas; 0: none is. Few names have more commas than this.
 size_t parts_of_file(const std::vector<std::string>& parts, size_t begin) {
-  for (size_t count = parts.size() - begin; count > 1; --count) {
+  constexpr size_t most_parts = 64;
+  for (size_t count = std::min(parts.size() - begin, most_parts); count > 1; --count) {
     const auto first = parts.begin() + static_cast<std::ptrdiff_t>(begin);
     if (exists(join({first, first + static_cast<std::ptrdiff_t>(count)}, ","))) return count;
   }

@@ -328,8 +328,7 @@ class Speller {
   }
 
   void refuse(const Flag& flag) const {
-    const bool of_benchmark_app = others_.have({"-hint", "-niter", "-nireq", "-nstreams", "-api"});
-    if (flag.name == "-t" && of_benchmark_app && knows("--duration"))
+    if (flag.name == "-t" && others_.have({"-hint", "-niter", "-nireq", "-nstreams", "-api"}) && knows("--duration"))
       fail("-t means seconds in benchmark_app and threads in deepgap: write --duration 10s or --threads N");
     const std::string next = at_ + 1 < arguments_.size() ? arguments_[at_ + 1] : "";
     const auto meant = meant_otherwise(

@@ -42,10 +42,11 @@ Tensor filled(const TensorInfo& input, const Shape& shape, const std::vector<dou
   const auto count = static_cast<size_t>(element_count(shape));
   if (numbers.size() != 1 && numbers.size() != count)
     throw Error(ErrorKind::usage,
-                fmt::format("{} numbers, input '{}' of shape {} holds {}", numbers.size(), input.name, shape_text(shape), count));
+                fmt::format("--input: {} numbers, input '{}' of shape {} holds {}", numbers.size(), input.name, shape_text(shape), count));
   for (const double number : numbers)
     if (!holds(input.type, number))
-      throw Error(ErrorKind::usage, fmt::format("{} is not a number that input '{}' of {} holds", number, input.name, name_of(input.type)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--input: {} is not a number that input '{}' of {} holds", number, input.name, name_of(input.type)));
   Tensor tensor = make_tensor(DataType::f64, shape);
   for (size_t i = 0; i < count; ++i) writable<double>(tensor)[i] = numbers[numbers.size() == 1 ? 0 : i];
   return converted(tensor, input.type);
@@ -60,7 +61,7 @@ void TensorsDataset::give(const DatasetRequest& request) {
     std::vector<std::string> names;
     for (const TensorInfo& input : request.inputs) names.push_back(input.name);
     const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) throw Error(ErrorKind::usage, unknown_name("input", name, names));
+    if (found == names.end()) throw Error(ErrorKind::usage, "--input: " + unknown_name("input", name, names));
     const auto at = static_cast<size_t>(found - names.begin());
     given_[at] = filled(request.inputs[at], shapes[at], numbers);
   }

@@ -54,7 +54,8 @@ bool make(const std::vector<Axis>& axes, const Point& point, int cpus) {
 
 std::string at_place(const std::string& place, const std::string& cause) {
   if (place.empty()) return cause;
-  if (cause.find(" for " + place + ": expected ") != std::string::npos) return cause;  // names the flag already
+  if (cause.starts_with(place + ": ") || cause.find(" for " + place + ": expected ") != std::string::npos)
+    return cause;  // names it already
   // "invalid value 'x' for max_batch: expected ..." names the flag that gave it.
   if (place.starts_with(flag_prefix) && cause.starts_with("invalid value '")) {
     std::string option = place.substr(flag_prefix.size());

@@ -174,6 +174,7 @@ TEST(Place, StandsBeforeTheCauseWithoutStutter) {
   EXPECT_EQ(at_place("--max-batch", "invalid value '0' for max_batch: expected 1"), "invalid value '0' for --max-batch: expected 1");
   const std::string named = "invalid value 'x' for --input: expected NAME=NUMBERS";
   EXPECT_EQ(at_place("--input", named), named) << "not twice";
+  EXPECT_EQ(at_place("--input", "--input: unknown input 'k'"), "--input: unknown input 'k'");
   EXPECT_EQ(at_place("--axis streams", "invalid value 'x' for streams: expected 1"), "invalid value 'x' for --axis streams: expected 1");
   EXPECT_EQ(at_place("s.toml:3", "invalid value '0' for batch: expected 1"), "s.toml:3: invalid value '0' for batch: expected 1");
 }

@@ -309,7 +309,7 @@ std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text
     const auto sizes = parse_sizes(std::string_view(input).substr(colon + 1));
     if (!sizes) continue;
     if (!shapes.emplace(input.substr(0, colon), *sizes).second)
-      throw Error(ErrorKind::usage, fmt::format("the sizes of input '{}' are given twice: leave one out", input.substr(0, colon)));
+      throw Error(ErrorKind::usage, fmt::format("--shape: the sizes of input '{}' are given twice: leave one out", input.substr(0, colon)));
     input.clear();
   }
   if (!input.empty()) wrong_value("shape", text, wanted);
@@ -348,7 +348,7 @@ InputNumbers parse_input_numbers(const std::string& text) {
     const auto numbers = input_numbers(input.substr(equals + 1));
     if (!numbers) continue;
     if (!all.emplace(input.substr(0, equals), *numbers).second)
-      throw Error(ErrorKind::usage, fmt::format("input '{}' is given twice: leave one out", input.substr(0, equals)));
+      throw Error(ErrorKind::usage, fmt::format("--input: input '{}' is given twice: leave one out", input.substr(0, equals)));
     input.clear();
   }
   if (!input.empty())

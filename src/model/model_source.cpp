@@ -246,10 +246,12 @@ std::shared_ptr<const Model> open_model(const ModelRequest& request) {
     graph = sized(std::move(graph), request);
   }
   require_sizes(graph, request.name);
-  if (!is_file) return std::make_shared<const LoadedModel>(request.name, "", std::move(graph));
   DomainVersions domains;
-  if (!is_decoder(graph) && !saved_model_named(request.name)) domains = read_onnx_domains(request.name);
-  return std::make_shared<const LoadedModel>(request.name, request.name, std::move(graph), domains);
+  if (is_file && !is_decoder(graph) && !saved_model_named(request.name)) domains = read_onnx_domains(request.name);
+  std::shared_ptr<const Model> model;
+  naming(request.name,
+         [&] { model = std::make_shared<const LoadedModel>(request.name, is_file ? request.name : "", std::move(graph), domains); });
+  return model;
 }
 
 std::shared_ptr<const Model> model_of(const std::string& name, Graph graph) {
@@ -288,7 +290,8 @@ StepWork step_work_of(ModelRequest request, const TrainSettings& settings) {
 
 ModelOutline outline_model(const ModelRequest& request) {
   const Graph graph = without_costly_weights(request);
-  ModelOutline outline{summarize(graph), steering_inputs(graph), open_sizes_of(graph, request.name), nullptr};
+  ModelOutline outline;
+  naming(request.name, [&] { outline = {summarize(graph), steering_inputs(graph), open_sizes_of(graph, request.name), nullptr}; });
   outline.summary.name = request.name;
   if (is_model_file(request.name) && !is_decoder(graph)) outline.shapes = shapes_of(graph);
   return outline;

@@ -73,6 +73,25 @@ TEST(ModelSource, SeededZooModels) {
 }
 
 // LabelEncoder has other attributes in version 1 of its domain, and an engine would refuse these.
+// The sizes fit with an open batch, and do not at batch 1: found when the work of the network is counted.
+TEST(ModelSource, WhatShowsAtBatch1NamesTheFileToo) {
+  pb::ModelProto model = empty_model();
+  auto* graph = model.mutable_graph();
+  describe_value(graph->add_input(), "x", {-1, 8});
+  describe_value(graph->add_output(), "y", {0, 8});
+  auto* sizes = graph->add_initializer();
+  sizes->set_name("sizes");
+  sizes->set_data_type(pb::TensorProto::INT64);
+  sizes->add_dims(2);
+  sizes->add_int64_data(0);
+  sizes->add_int64_data(8);
+  add_attribute(add_node(graph, "Reshape", {"x", "sizes"}, {"y"}), "allowzero", pb::AttributeProto::INT)->set_i(1);
+  const ScratchFolder folder;
+  const std::string path = folder.write("net.onnx", model.SerializeAsString());
+  EXPECT_THAT(error_of({.name = path}, ErrorKind::input), testing::StartsWith(path + ": node "));
+  EXPECT_THAT(input_error([&] { outline_model({.name = path}); }), testing::StartsWith(path + ": node "));
+}
+
 TEST(ModelSource, OtherDomainsKeepTheirVersions) {
   pb::ModelProto model = empty_model();
   auto* domain = model.add_opset_import();

@@ -2,6 +2,7 @@
 
 #include "analysis/steady.h"
 #include "base/quantity.h"
+#include "record/point_option.h"
 #include "stats/correlated.h"
 #include "stats/cut_short.h"
 
@@ -154,6 +155,9 @@ std::string too_little(const std::string& seen, const std::string& needed) { ret
 }  // namespace
 
 std::optional<Stretches> undisturbed_stretches(const Record& record, const Window& window) {
+  // The readings are of real time, the window is not: what disturbs the machine changes no query.
+  const Point& point = record.point;
+  if (option_of(point, point.backend + ".clock", option_of(point, "clock")) == "virtual") return std::nullopt;
   const Series* delay = find_series(record, "slices", "run_delay");
   if (delay == nullptr || !encloses(*delay, window)) return std::nullopt;
   Stretches disturbed;

@@ -44,6 +44,14 @@ TEST(Undisturbed, AQuietWindowIsWhatWasObserved) {
   EXPECT_DOUBLE_EQ(find_metric("undisturbed_share")->compute(record)->value, 1);
 }
 
+TEST(Undisturbed, NothingIsKnownInVirtualTime) {
+  Record record = quiet_second();
+  record.point.backend = "null";
+  record.point.options["null.clock"] = "virtual";
+  EXPECT_FALSE(find_undisturbed(record).share);
+  EXPECT_FALSE(find_metric("throughput_undisturbed")->compute(record));
+}
+
 TEST(Undisturbed, AWaitDisturbsItsSliceTheNextAndAsMuchBefore) {
   Record record = quiet_second();
   grow_from(record.series[0], 400 * ms, 0.030);  // seen in the slice from 380 to 400 ms, and began 30 ms before its end at the latest

@@ -24,13 +24,27 @@ bool is_place(const std::string& line) {
   return line.starts_with("Exception from ") || (line.starts_with("Check '") && contains(line, "' failed at "));
 }
 
+// Lines around the reason that a frontend gives, which say nothing of it.
+bool is_frame(const std::string& line) {
+  return line.starts_with("FrontEnd API failed with") || line.starts_with("Model wasn't fully converted") || line == "Summary:" ||
+         line.starts_with("-- Conversion is failed for:");
+}
+
+// The node at which the frontend stopped. Others that it names only read what was not converted.
+const Node* failed_node(const Graph& graph, const std::string& message) {
+  const size_t stopped = message.find("While validating ONNX node '");
+  if (stopped != std::string::npos)
+    if (const Node* node = blamed_node(graph, message.substr(stopped, message.find('\n', stopped) - stopped))) return node;
+  return blamed_node(graph, message);
+}
+
 }  // namespace
 
 std::string ov_words(const std::string& message) {
   std::vector<std::string> words;
   for (const std::string& raw : split(message, '\n')) {
     const std::string line = trim(raw);
-    if (!line.empty() && !is_place(line)) words.push_back(line);
+    if (!line.empty() && !is_place(line) && !is_frame(line)) words.push_back(line);
   }
   std::string line = join(words, " ");
   if (line.empty()) line = trim(message);  // nothing but places: better than silence
@@ -53,7 +67,7 @@ Error ov_load_error(const std::string& message, const Graph& graph) {
       return {ErrorKind::refused,
               fmt::format("openvino has no operator '{}' (node '{}', opset {})", full_name(*node), node->name, graph.opset)};
   }
-  const Node* node = blamed_node(graph, message);
+  const Node* node = failed_node(graph, message);
   if (node == nullptr) return {ErrorKind::refused, "openvino does not load the model: " + words};
   return {ErrorKind::refused,
           fmt::format("openvino does not load the model: operator '{}' (node '{}'): {}", full_name(*node), node->name, words)};

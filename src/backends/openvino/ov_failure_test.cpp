@@ -42,6 +42,18 @@ TEST(OvFailure, AQueryThatIsAnsweredWithAnErrorIsNoCrash) {
   EXPECT_EQ(ov_run_error("[CPU] Failed to allocate memory of 7 bytes").kind(), ErrorKind::out_of_memory);
 }
 
+TEST(OvFailure, NamesTheNodeAtWhichTheFrontendStopped) {
+  const Error error = ov_load_error(
+      "Exception from src/inference/src/cpp/core.cpp:132:\nFrontEnd API failed with OpConversionFailure:\n"
+      "Model wasn't fully converted. Failed operations detailed log:\n-- ConvTranspose-17 with a message:\n"
+      "While validating ONNX node '<Node(Conv): second>':\nsizes differ\n\nSummary:\n-- Conversion is failed for: ConvTranspose-17\n",
+      two_convolutions());
+  EXPECT_STREQ(
+      error.what(),
+      "openvino does not load the model: operator 'Conv' (node 'second'): -- ConvTranspose-17 with a message: While validating ONNX "
+      "node '<Node(Conv): second>': sizes differ");
+}
+
 TEST(OvFailure, UnknownOperatorIsNamedWithItsNode) {
   const Error error = ov_load_error(
       "Check 'false' failed at src/frontends/x.cpp:151:\nFrontEnd API failed with OpConversionFailure:\nModel wasn't fully converted.\n"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/objects.h"
+#include "cuda/query_stamps.h"
 
 #include <deepgap/error.h>
 #include <deepgap/session.h>
@@ -26,17 +27,25 @@ class QueryEvents {
     copied,
     computed,
     last
-  };  // before the copies to the device, after them, after the work, after the copies back if there are any
+  };  // before the copies to the device, after them if there are any, after the work, after the copies back if there are any
   void record(Stage stage, StreamHandle stream) {
+    if (stage == first) copied_ = false, stamps_ = nullptr;
+    if (stage == copied) copied_ = true;
     events_[stage].record(stream);
     end_ = stage;
+  }
+  // Instead of record(first): the query copies nothing, and kernels of its work write these stamps, which outlive it. It ends with
+  // `computed`, which is recorded behind its work.
+  void stamp(const QueryStamps& stamps) {
+    stamps.reset();
+    stamps_ = &stamps;
   }
   EventHandle at(Stage stage) const { return events_[stage].get(); }
   // One more event, that the caller records within the work by its handle, also inside of a CUDA graph; its time becomes a mark.
   EventHandle add_part(MarkId id) { return parts_.emplace_back(id, Event()).second.get(); }
 
-  bool ended() const { return events_[end_].passed(); }
-  void wait() const { events_[end_].synchronize(); }
+  bool ended() const { return (stamps_ != nullptr && stamps_->ended()) || events_[end_].passed(); }
+  void wait() const;
   std::array<Nanoseconds, 3> durations() const;  // once ended: from `first` to each later stage
 
  private:
@@ -44,7 +53,9 @@ class QueryEvents {
   std::vector<Mark> parts() const;  // valid once the query has ended; omits marks whose time is not known
 
   std::array<Event, last + 1> events_;
-  Stage end_ = last;  // recorded last
+  Stage end_ = last;     // recorded last
+  bool copied_ = false;  // recorded
+  const QueryStamps* stamps_ = nullptr;
   std::vector<std::pair<MarkId, Event>> parts_;
   uint64_t tag_ = 0;
   Nanoseconds enqueued_ = 0;

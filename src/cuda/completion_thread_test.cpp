@@ -84,6 +84,56 @@ TEST_F(CompletionThreadTest, AQueryThatCopiesNothingBackEndsWithItsWork) {
   EXPECT_EQ(marks_[4].ns, 2000) << "the event of the query before does not count";
 }
 
+TEST_F(CompletionThreadTest, AQueryThatCopiesNothingInBeginsWithItsWork) {
+  QueryEvents query;
+  enqueue(query, 1);
+  thread_->drain();
+  thread_->enqueue(query, 2, [&] {
+    for (const auto stage : {QueryEvents::first, QueryEvents::computed, QueryEvents::last}) query.record(stage, stream_.get());
+  });
+  thread_->drain();
+  EXPECT_EQ(done().back(), second_ok);
+  EXPECT_EQ(marks_[1].ns, 0);
+  EXPECT_EQ(marks_[2].ns, 0) << "the event of the query before does not count";
+  EXPECT_EQ(marks_[3].ns, 1000);
+  EXPECT_EQ(marks_[4].ns, 2000);
+}
+
+TEST_F(CompletionThreadTest, AStampedQueryEndsWithItsStamp) {
+  const QueryStamps stamps;
+  QueryEvents query;
+  fake_.hold(true);
+  thread_->enqueue(query, 1, [&] {
+    query.stamp(stamps);
+    query.record(QueryEvents::computed, stream_.get());
+    *stamps.begin() = 500, *stamps.end() = 1700;
+  });
+  thread_->drain();
+  EXPECT_THAT(done(), testing::ElementsAre(first_ok)) << "its event has not passed";
+  EXPECT_EQ(marks_[1].ns, 0);
+  EXPECT_EQ(marks_[2].ns, 0);
+  EXPECT_EQ(marks_[3].ns, 1200);
+  EXPECT_EQ(marks_[4].ns, 1200);
+  fake_.hold(false);
+  enqueue(query, 2);
+  thread_->drain();
+  EXPECT_EQ(marks_[3].ns, 2000) << "the stamps of the query before do not count";
+}
+
+TEST_F(CompletionThreadTest, WorkThatFailsBeforeItsStampIsToldByItsEvent) {
+  const QueryStamps stamps;
+  QueryEvents query;
+  *stamps.begin() = 1, *stamps.end() = 2;  // as the query before left them
+  fake_.lose("cuEventSynchronize");
+  thread_->enqueue(query, 1, [&] {
+    query.stamp(stamps);
+    query.record(QueryEvents::computed, stream_.get());
+  });
+  thread_->drain();
+  EXPECT_EQ(done().back().second, Status::failed);
+  EXPECT_THAT(error(), HasSubstr("device lost"));
+}
+
 TEST_F(CompletionThreadTest, SeveralInFlightAreAllDelivered) {
   QueryEvents queries[2];
   fake_.hold(true);

@@ -21,6 +21,7 @@ using StreamHandle = struct StreamTag*;
 using EventHandle = struct EventTag*;
 using GraphHandle = struct GraphTag*;
 using GraphExec = struct GraphExecTag*;
+using GraphNode = struct GraphNodeTag*;
 
 // A tensor's shape and tile as TMA reads them; filled by cuTensorMapEncodeTiled, passed to kernels by value.
 struct alignas(64) TensorMap {
@@ -48,6 +49,18 @@ struct LaunchConfig {
   StreamHandle stream;
   LaunchAttribute* attributes;
   unsigned attribute_count;
+};
+
+// CUDA_KERNEL_NODE_PARAMS_v2
+struct KernelNode {
+  Function function;
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  void** parameters;
+  void** extra;
+  void* kernel;
+  Context context;
 };
 
 // CUmemcpyAttributes: when the bytes of a copy may be read, and where they lie if that is not fixed.
@@ -111,6 +124,9 @@ inline constexpr int source_in_stream_order = 1;  // CU_MEMCPY_SRC_ACCESS_ORDER_
   F(cuLaunchKernelEx, (const LaunchConfig* config, Function function, void** parameters, void** extra))                                   \
   F(cuGraphInstantiateWithFlags, (GraphExec * exec, GraphHandle graph, unsigned long long flags))                                         \
   F(cuGraphLaunch, (GraphExec exec, StreamHandle stream))                                                                                 \
+  F(cuStreamGetCaptureInfo_v2,                                                                                                            \
+    (StreamHandle stream, int* status, uint64_t* id, GraphHandle* graph, const GraphNode** last, size_t* count))                          \
+  F(cuGraphExecKernelNodeSetParams_v2, (GraphExec exec, GraphNode node, const KernelNode* kernel))                                        \
   F(cuGraphExecDestroy, (GraphExec exec))                                                                                                 \
   F(cuGraphDestroy, (GraphHandle graph))                                                                                                  \
   F(cuTensorMapEncodeTiled, (TensorMap * map, int type, unsigned rank, void* address, const uint64_t* sizes, const uint64_t* strides,     \

@@ -40,6 +40,9 @@ class FakeDriver {
   // Called for each kernel as it runs, alone or within a CUDA graph; in a graph its arguments are not known any more (nullptr).
   std::function<void(const std::string& kernel, const LaunchConfig&, void** arguments, bool in_graph)> on_launch;
 
+  // Called for each kernel of a CUDA graph that is given other arguments.
+  std::function<void(const std::string& kernel, void** arguments)> on_give;
+
   FakeDriver() { current() = this; }
   ~FakeDriver() {
     for (const auto& [address, bytes] : allocations_) std::free(reinterpret_cast<void*>(address));
@@ -286,6 +289,20 @@ class FakeDriver {
       return std::this_thread::sleep_for(current()->work), 0;
     };
     f.cuGraphExecDestroy = [](GraphExec exec) { return delete reinterpret_cast<Captured*>(exec), 0; };
+    // A node is the number of its kernel, from 1 on.
+    f.cuStreamGetCaptureInfo_v2 = [](StreamHandle, int*, uint64_t*, GraphHandle*, const GraphNode** last, size_t* count) {
+      static thread_local GraphNode node = nullptr;
+      node = reinterpret_cast<GraphNode>(captured().size());
+      return *last = &node, *count = captured().empty() ? 0 : 1, 0;
+    };
+    f.cuGraphExecKernelNodeSetParams_v2 = [](GraphExec exec, GraphNode node, const KernelNode* kernel) {
+      const Captured& kernels = *reinterpret_cast<Captured*>(exec);
+      const auto number = reinterpret_cast<size_t>(node);
+      if (number < 1 || number > kernels.size() || kernels[number - 1].first != *reinterpret_cast<const std::string*>(kernel->function))
+        return invalid_value;
+      if (current()->on_give) current()->on_give(kernels[number - 1].first, kernel->parameters);
+      return 0;
+    };
     f.cuGraphDestroy = [](GraphHandle graph) { return delete reinterpret_cast<Captured*>(graph), 0; };
   }
   static void add_kernels(Driver& f) {

@@ -191,14 +191,39 @@ void CudaGraph::drop(const Stream& stream) {
 CudaGraph CudaGraph::end(const Stream& stream) {
   GraphHandle graph = nullptr;
   check(driver().cuStreamEndCapture(stream.get(), &graph), "recording a graph");
-  GraphExec exec = nullptr;
-  const Result result = driver().cuGraphInstantiateWithFlags(&exec, graph, 0);
-  static_cast<void>(driver().cuGraphDestroy(graph));
-  check(result, "making a graph");
   CudaGraph made;
+  made.graph_ = Owned<GraphHandle, destroy_recorded>(graph);
+  GraphExec exec = nullptr;
+  check(driver().cuGraphInstantiateWithFlags(&exec, graph, 0), "making a graph");
   made.exec_ = Owned<GraphExec, destroy_graph>(exec);
   return made;
 }
 void CudaGraph::launch(const Stream& stream) const { check(driver().cuGraphLaunch(exec_.get(), stream.get()), "launching a graph"); }
+
+GraphNode CudaGraph::last(const Stream& stream) {
+  int status = 0;
+  uint64_t id = 0;
+  GraphHandle graph = nullptr;
+  const GraphNode* last = nullptr;
+  size_t count = 0;
+  check(driver().cuStreamGetCaptureInfo_v2(stream.get(), &status, &id, &graph, &last, &count), "recording a graph");
+  return count == 1 ? *last : nullptr;
+}
+
+void CudaGraph::give(GraphNode node, const LaunchConfig& config, Function function, void** arguments) {
+  const KernelNode kernel{.function = function,
+                          .grid_x = config.grid_x,
+                          .grid_y = config.grid_y,
+                          .grid_z = config.grid_z,
+                          .block_x = config.block_x,
+                          .block_y = config.block_y,
+                          .block_z = config.block_z,
+                          .shared_bytes = config.shared_bytes,
+                          .parameters = arguments,
+                          .extra = nullptr,
+                          .kernel = nullptr,
+                          .context = nullptr};
+  check(driver().cuGraphExecKernelNodeSetParams_v2(exec_.get(), node, &kernel), "giving a graph other arguments");
+}
 
 }  // namespace deepgap::cuda

@@ -81,6 +81,7 @@ inline Result destroy_stream(StreamHandle stream) { return driver().cuStreamDest
 inline Result destroy_event(EventHandle event) { return driver().cuEventDestroy_v2(event); }
 inline Result unload_module(ModuleHandle module) { return driver().cuModuleUnload(module); }
 inline Result destroy_graph(GraphExec exec) { return driver().cuGraphExecDestroy(exec); }
+inline Result destroy_recorded(GraphHandle graph) { return driver().cuGraphDestroy(graph); }
 
 // Bytes on the device; at least one is taken, so that every buffer has an address.
 class DeviceMemory {
@@ -166,11 +167,16 @@ class CudaGraph {
   }
   explicit operator bool() const { return exec_.get() != nullptr; }
   void launch(const Stream& stream) const;
+  // Returns what was queued last on a stream that is being recorded.
+  static GraphNode last(const Stream& stream);
+  // Launches from the next one on give the kernel, which was recorded as `node`, these arguments.
+  void give(GraphNode node, const LaunchConfig& config, Function function, void** arguments);
 
  private:
   static void begin(const Stream& stream);
   static void drop(const Stream& stream);
   static CudaGraph end(const Stream& stream);
+  Owned<GraphHandle, destroy_recorded> graph_;  // whose nodes are those of exec_
   Owned<GraphExec, destroy_graph> exec_;
 };
 

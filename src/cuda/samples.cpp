@@ -14,6 +14,7 @@ namespace deepgap::cuda {
 namespace {
 
 constexpr unsigned threads = 256;
+constexpr size_t alignment = 16;     // kernels read 16 bytes at once
 constexpr size_t most_pieces = 256;  // blocks that share a row
 // Bytes up to which a kernel brings neighbours sooner than the driver's copy does.
 constexpr size_t most_by_kernel = size_t{4} << 20;
@@ -158,6 +159,13 @@ void Samples::require(std::span<const uint32_t> samples, std::span<const Input> 
                                                 samples.size(), each_[i], inputs_[i], inputs[i].bytes));
 }
 
+Address Samples::lying(std::span<const uint32_t> samples, size_t input, size_t bytes) const {
+  if (!lies_on_device(place_) || samples.empty() || !are_neighbours(samples)) return 0;
+  const size_t begin = samples[0] * each_[input];
+  const bool fits = bytes > 0 && each_[input] * samples.size() <= bytes && begin + bytes <= each_[input] * count_;
+  return fits && begin % alignment == 0 ? resident_[input].address() + begin : 0;
+}
+
 void Samples::launch(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space, StreamHandle stream) const {
   require(samples, inputs);
   if (place_ == SamplePlace::caller) return copy_gathered(samples, inputs, space, stream);
@@ -191,6 +199,7 @@ void Samples::copy_gathered(std::span<const uint32_t> samples, std::span<const I
 
 void Samples::gather_on_device(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space,
                                StreamHandle stream) const {
+  if (std::all_of(inputs.begin(), inputs.end(), [](const Input& input) { return input.to == 0; })) return;
   const bool neighbours = are_neighbours(samples);
   if (!neighbours) {
     std::copy(samples.begin(), samples.end(), reinterpret_cast<int32_t*>(space.indices_.data()));
@@ -199,7 +208,7 @@ void Samples::gather_on_device(std::span<const uint32_t> samples, std::span<cons
   for (size_t i = 0; i < inputs.size(); ++i) {
     const size_t each = each_[i];
     const Address from = resident_[i].address();
-    if (each == 0) continue;
+    if (each == 0 || inputs[i].to == 0) continue;
     if (neighbours && inputs[i].bytes <= most_by_kernel) {
       gather_->launch(from + samples[0] * each, 0, inputs[i].to, each, samples.size(), stream);
     } else if (neighbours) {

@@ -86,7 +86,7 @@ class GatherSpace {
 class Samples {
  public:
   struct Input {
-    Address to = 0;    // address in the slot's buffer
+    Address to = 0;    // address in the slot's buffer; 0: nothing is copied
     size_t bytes = 0;  // bytes that this query's samples fill
   };
   // Used if is_ready(place): turns all samples at `from`, one behind another as they were given, into what queries read. nullopt: queries
@@ -99,6 +99,10 @@ class Samples {
 
   // REQUIRES samples that fit the inputs (backends/common/staging.h). With `caller` their bytes outlive the queries.
   void stage(std::span<const std::vector<TensorView>> samples, const Prepare& prepare);
+  size_t count() const { return count_; }  // samples that are staged
+  // Returns the address from which `bytes` of an input begin with these samples as a query reads them; 0 where they do not lie so on the
+  // device: all of them there, one behind another, at a multiple of 16.
+  Address lying(std::span<const uint32_t> samples, size_t input, size_t bytes) const;
   // Queues the copies of `samples` to a slot's inputs. Throws Error{input} for a sample that was not staged, or where they do not fill an
   // input.
   void launch(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space, StreamHandle stream) const;

@@ -111,6 +111,44 @@ TEST_F(SamplesTest, OneCopyBringsManyNeighbours) {
   EXPECT_EQ(fake_.calls("cuLaunchKernelEx"), 1);
 }
 
+TEST_F(SamplesTest, NeighboursOnTheDeviceLieWhereAQueryCanReadThem) {
+  if (!has_compiler()) GTEST_SKIP() << "no NVRTC on this machine: the kernel that gathers is not compiled";
+  make(8);
+  Samples samples("engine", {"a", "b"}, SamplePlace::device, 90);
+  samples.stage(given_, nullptr);
+  const auto first = [&](std::vector<uint32_t> which, size_t input, size_t bytes) {
+    const Address address = samples.lying(which, input, bytes);
+    return address == 0 ? -1 : *reinterpret_cast<const int*>(address);
+  };
+  EXPECT_EQ(first({2}, 0, 32), 200);
+  EXPECT_EQ(first({2, 3, 4}, 0, 3 * 32), 200);
+  EXPECT_EQ(first({2, 3}, 0, 4 * 32), 200) << "places that nobody asked for are read, too";
+  EXPECT_EQ(first({4, 5}, 0, 4 * 32), -1) << "and would lie beyond the last sample";
+  EXPECT_EQ(first({3, 2}, 0, 2 * 32), -1);
+  EXPECT_EQ(first({6}, 0, 32), -1) << "not staged";
+  EXPECT_EQ(first({0}, 1, 12), 0);
+  EXPECT_EQ(first({1}, 1, 12), -1) << "not at a multiple of 16 bytes";
+  Samples elsewhere("engine", {"a", "b"}, SamplePlace::host, 90);
+  elsewhere.stage(given_, nullptr);
+  EXPECT_EQ(elsewhere.lying(std::vector<uint32_t>{2}, 0, 32), 0u);
+}
+
+TEST_F(SamplesTest, CopiesNothingToAnInputThatIsReadElsewhere) {
+  if (!has_compiler()) GTEST_SKIP() << "no NVRTC on this machine: the kernel that gathers is not compiled";
+  make(8);
+  Samples samples("engine", {"a", "b"}, SamplePlace::device, 90);
+  samples.stage(given_, nullptr);
+  const Stream stream;
+  const DeviceMemory buffer(64);
+  GatherSpace space(SamplePlace::device, 8, 0);
+  const std::vector<uint32_t> one{2}, two{3, 2};
+  samples.launch(one, std::vector<Samples::Input>{{0, 32}, {0, 12}}, space, stream.get());
+  EXPECT_EQ(fake_.calls("cuLaunchKernelEx"), 0);
+  samples.launch(two, std::vector<Samples::Input>{{0, 64}, {buffer.address(), 24}}, space, stream.get());
+  EXPECT_EQ(fake_.calls("cuLaunchKernelEx"), 1);
+  EXPECT_EQ(*reinterpret_cast<const int*>(buffer.address()), 3);
+}
+
 TEST_F(SamplesTest, WithReadyQueriesReadWhatWasMadeOfThem) {
   make(8);
   for (const SamplePlace place : {SamplePlace::host_ready, SamplePlace::ready}) {

@@ -32,13 +32,15 @@ class LoadingCpus {
   std::vector<int> before_;
 };
 
-// Batches are neighbours in the samples' order; other queries are drawn or arrive one by one, so their batches are put together.
-SampleLayout sample_layout(const Point& point, const InstanceLoad& instance, const LoadOptions& load) {
-  const bool batches = scenario_traits(point.scenario).unit == "batch" && instance.device.kind == "cpu" && !load.samples_change;
+}  // namespace
+
+// Batches are neighbours in the samples' order; other queries are drawn or arrive one by one, so their batches are put together. Neighbours
+// are read where they lie: on a CPU, and in a GPU's memory.
+SampleLayout sample_layout(const Point& point, const DeviceId& device, const EngineRequest& load) {
+  const bool stays = device.kind == "cpu" || load.inputs == InputPlace::device || load.inputs == InputPlace::ready;
+  const bool batches = scenario_traits(point.scenario).unit == "batch" && stays && !load.samples_change;
   return batches ? SampleLayout::adjacent : SampleLayout::as_they_are;
 }
-
-}  // namespace
 
 Instances::Instances(const SessionsToLoad& wanted) : dispatches_(needs_dispatcher(wanted.point)) {
   for (const InstanceLoad& one : instance_loads(wanted.point, wanted.options)) {
@@ -55,7 +57,7 @@ Instances::Instances(const SessionsToLoad& wanted) : dispatches_(needs_dispatche
     const LoadingCpus pinned(one, wanted.options.instances);
     try {
       instance.target = make_session_target(loader, wanted.dataset, largest_batch(wanted.point, wanted.options),
-                                            sample_layout(wanted.point, one, wanted.common));
+                                            sample_layout(wanted.point, one.device, wanted.common));
     } catch (const Error& error) {
       if (!dispatches_) throw;
       throw Error(error.kind(), fmt::format("{}: {}", one.name, error.what()));

@@ -5,6 +5,7 @@
 // outlive it. Used by the scenario's thread.
 #pragma once
 
+#include "scenario/session_target.h"
 #include "worker/dispatch_options.h"
 
 #include <deepgap/dataset.h>
@@ -28,6 +29,8 @@ struct SessionsToLoad {
   const LoadOptions& common;   // each Session gets these with its own device and threads
   std::function<void()> beat;  // called after each
 };
+
+SampleLayout sample_layout(const Point& point, const DeviceId& device, const EngineRequest& load);
 
 class Instances {
  public:

@@ -69,7 +69,7 @@ class GpuSession final : public Session {
         samples_(engine, names_of(inputs_), cuda::sample_place(load), facts_.architecture()) {
     const Nanoseconds begin = load.clock->now();
     for (int slot = 0; slot < load.slots; ++slot)
-      slots_.push_back(std::make_unique<GpuSlot>(network_, model.graph(), cuda::sample_place(load), options.cuda_graph));
+      slots_.push_back(std::make_unique<GpuSlot>(network_, model.graph(), cuda::sample_place(load), options.cuda_graph, load.slots == 1));
     set_order(options.overlap, *load.clock);
     load_parts_ = network_.load_parts();
     load_parts_["graph"] = load.clock->now() - begin;
@@ -109,12 +109,12 @@ class GpuSession final : public Session {
   std::vector<LayerTiming> layer_timings() override {
     drain();
     context_.use();
-    return slots_.front()->layer_timings();
+    return slots_.front()->layer_timings(samples_);
   }
   bool run_layers(const LayerMark& mark) override {
     drain();
     context_.use();
-    slots_.front()->run_layers(mark);
+    slots_.front()->run_layers(samples_, mark);
     return true;
   }
 

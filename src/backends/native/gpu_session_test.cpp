@@ -102,6 +102,89 @@ TEST_F(GpuSessionTest, CopiesNothingForPlacesThatNoQueryAskedFor) {
   EXPECT_EQ(fake_.copied_together, 3) << "one a sample: they are no neighbours";
 }
 
+TEST_F(GpuSessionTest, ReadsNeighboursOnTheDeviceWhereTheyLie) {
+  options_.inputs = InputPlace::device;
+  const auto session = load();
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  std::vector<cuda::Address> given;
+  fake_.on_give = [&](const std::string&, void** arguments) { given.push_back(*static_cast<cuda::Address*>(arguments[0])); };
+  const auto copied = [&](std::vector<uint32_t> which) {
+    const int before = fake_.calls("cuLaunchKernelEx");
+    session->enqueue(0, which, 1);
+    session->drain();
+    return fake_.calls("cuLaunchKernelEx") > before;
+  };
+  EXPECT_FALSE(copied({1}));
+  EXPECT_FALSE(copied({1}));
+  EXPECT_FALSE(copied({4}));
+  ASSERT_EQ(given.size(), 2u) << "the same sample again is there already";
+  EXPECT_EQ(given[1] - given[0], 3u * (3 * 16 * 16 * 4));
+  EXPECT_FALSE(copied({0, 1, 2}));
+  EXPECT_EQ(given.back(), given[0] - 3 * 16 * 16 * 4);
+  EXPECT_TRUE(copied({3, 4, 5})) << "a batch of four would read beyond the last sample";
+  EXPECT_TRUE(copied({4, 1, 5}));
+  EXPECT_EQ(given.size(), 4u) << "both are copied to the same place";
+  EXPECT_EQ(statuses(), std::vector<Status>(6, Status::ok));
+}
+
+TEST_F(GpuSessionTest, AnAddressThatWasNotTakenIsGivenAgain) {
+  options_.inputs = InputPlace::device;
+  const auto session = load();
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  int given = 0;
+  fake_.on_give = [&](const std::string&, void**) { ++given; };
+  fake_.fail("cuGraphExecKernelNodeSetParams_v2", FakeDriver::out_of_memory);
+  session->enqueue(0, std::vector<uint32_t>{1}, 1);
+  session->drain();
+  EXPECT_THAT(error_, HasSubstr("while giving a graph other arguments"));
+  fake_.mend();
+  session->enqueue(0, std::vector<uint32_t>{1}, 2);
+  session->drain();
+  EXPECT_EQ(given, 1);
+  EXPECT_EQ(statuses(), (std::vector<Status>{Status::failed, Status::ok}));
+}
+
+// Zeros, which an input holds before a query, are computed sooner.
+TEST_F(GpuSessionTest, LayersAreTimedWithSamplesThatAreReadElsewhere) {
+  options_.inputs = InputPlace::device;
+  const auto session = load();
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  std::vector<std::string> kernels;
+  fake_.on_launch = [&](const std::string& kernel, const cuda::LaunchConfig&, void**, bool) { kernels.push_back(kernel); };
+  session->layer_timings();
+  ASSERT_FALSE(kernels.empty());
+  EXPECT_THAT(kernels.front(), ::testing::StartsWith("gather_"));
+  kernels.clear();
+  session->run_layers([](const std::string&, const std::string&) {});
+  EXPECT_THAT(kernels.front(), ::testing::StartsWith("gather_"));
+}
+
+// What it writes must not lie where the step before it reads still.
+TEST_F(GpuSessionTest, AShortcutComputesBesideTheKernelBeforeItInMemoryOfItsOwn) {
+  testing::GraphBuilder b;
+  const ValueId x = b.node("Relu", {b.conv(b.input({-1, 3, 16, 16}), 3, 16, 3)});
+  const ValueId inner = b.node("Relu", {b.conv(b.node("Relu", {b.conv(x, 16, 16, 3)}), 16, 16, 3)});
+  const ValueId outer = b.conv(inner, 16, 16, 1), shortcut = b.conv(x, 16, 16, 3);
+  const Graph graph = b.finish({b.node("Relu", {b.node("Add", {outer, shortcut})})});
+  const cuda::DeviceContext context(0);
+  const gpu::Network network(graph, gpu::Chip{}, "a device", {.batch_sizes = {1}, .tuning = gpu::Tuning::off, .clock = clock_.get()});
+  const gpu::Program& program = network.programs().at(1);
+  const auto& steps = program.plan.steps;
+  const auto found = std::find_if(steps.begin(), steps.end(), [](const gpu::Step& step) { return step.beside_previous; });
+  ASSERT_NE(found, steps.end());
+  EXPECT_EQ(std::count_if(steps.begin(), steps.end(), [](const gpu::Step& step) { return step.beside_previous; }), 1);
+  const auto place = [&](gpu::BufferId id) { return program.offsets.at(static_cast<size_t>(id)); };
+  const auto bytes = [&](gpu::BufferId id) { return program.plan.buffers.at(static_cast<size_t>(id)).bytes; };
+  for (const gpu::BufferId written : found->writes)
+    for (const gpu::BufferId read : std::prev(found)->reads) {
+      if (program.plan.buffers.at(static_cast<size_t>(read)).kind != gpu::Buffer::Kind::arena) continue;
+      EXPECT_TRUE(place(written) >= place(read) + bytes(read) || place(read) >= place(written) + bytes(written));
+    }
+}
+
 // A query of any size in between goes through the next larger one.
 TEST_F(GpuSessionTest, CompilesFewOfManyBatchSizes) {
   using ::testing::ElementsAre;

@@ -88,7 +88,8 @@ BoundLaunch::BoundLaunch(const Launch& launch, cuda::Function function, const Ad
     call_ = launch.library->bind(address);
     return;
   }
-  for (const Argument& argument : launch.arguments) slots_.push_back({std::visit(Fill{address}, argument)});
+  slots_.resize(launch.arguments.size());
+  move(launch, address);
   config_ = {.grid_x = launch.grid[0],
              .grid_y = launch.grid[1],
              .grid_z = launch.grid[2],
@@ -99,6 +100,16 @@ BoundLaunch::BoundLaunch(const Launch& launch, cuda::Function function, const Ad
              .stream = nullptr,
              .attributes = nullptr,
              .attribute_count = 0};
+}
+
+void BoundLaunch::move(const Launch& launch, const AddressOf& address) {
+  for (size_t i = 0; i < slots_.size(); ++i) slots_[i] = {std::visit(Fill{address}, launch.arguments[i])};
+}
+
+std::vector<void*> BoundLaunch::parameters() const {
+  std::vector<void*> all;
+  for (const Slot& slot : slots_) all.push_back(const_cast<Slot*>(&slot));
+  return all;
 }
 
 void BoundLaunch::launch(cuda::StreamHandle stream, bool overlapping) const {
@@ -117,9 +128,7 @@ void BoundLaunch::launch(cuda::StreamHandle stream, bool overlapping) const {
     attribute.id = cuda::attribute_programmatic;
     attribute.value.flag = 1;
   }
-  std::vector<void*> parameters;
-  for (const Slot& slot : slots_) parameters.push_back(const_cast<Slot*>(&slot));
-  cuda::check(cuda::driver().cuLaunchKernelEx(&config, function_, parameters.data(), nullptr), "launching a kernel");
+  cuda::check(cuda::driver().cuLaunchKernelEx(&config, function_, parameters().data(), nullptr), "launching a kernel");
 }
 
 }  // namespace deepgap::gpu

@@ -19,9 +19,14 @@ class BoundLaunch {
   // Begins when the launch before it has ended, so that a measured time is its own: a launch that begins earlier waits within its
   // time.
   void run_by_itself(cuda::StreamHandle stream) const { launch(stream, false); }
+  // Other addresses for the same launch, not of a library's call.
+  void move(const Launch& launch, const AddressOf& address);
+  // Takes the place of this kernel with other arguments, which is recorded as `node`. Not of a library's call.
+  void replace(cuda::CudaGraph& graph, cuda::GraphNode node) const { graph.give(node, config_, function_, parameters().data()); }
 
  private:
   void launch(cuda::StreamHandle stream, bool overlapping) const;
+  std::vector<void*> parameters() const;
 
   struct alignas(64) Slot {
     cuda::TensorMap bytes;

@@ -56,14 +56,14 @@ Instance::Instance(Network& network) : network_(network), arena_(network.arena_b
   for (const auto& [batch, program] : network.programs()) bind(program);
 }
 
-cuda::Address Instance::address_of(const Program& program, BufferId id) const {
+cuda::Address Instance::address_of(const Program& program, BufferId id, std::span<const cuda::Address> inputs) const {
   if (id < 0) return 0;
   const Buffer& buffer = program.plan.buffers.at(static_cast<size_t>(id));
   switch (buffer.kind) {
     case Buffer::Kind::constant:
       return program.constants.at(static_cast<size_t>(id));
     case Buffer::Kind::input:
-      return input(buffer.external);
+      return inputs.empty() ? input(buffer.external) : inputs[buffer.external];
     case Buffer::Kind::output:
       return output(buffer.external);
     default:
@@ -76,8 +76,7 @@ void Instance::bind(const Program& program) {
   for (const Step& step : program.plan.steps) {
     std::vector<BoundLaunch> launches;
     for (const Launch& launch : step.launches)
-      launches.emplace_back(launch, network_.kernels().function(launch),
-                            [&](int role) { return address_of(program, step.roles.at(static_cast<size_t>(role))); });
+      launches.push_back(this->bound(launch, [&](int role) { return address_of(program, step.roles.at(static_cast<size_t>(role))); }));
     bound.steps.push_back(std::move(launches));
   }
 }
@@ -100,15 +99,23 @@ void Instance::prepare(const Program& program, size_t input, cuda::Address from,
       const bool constant = id >= 0 && program.plan.buffers[static_cast<size_t>(id)].kind == Buffer::Kind::constant;
       return constant ? address_of(program, id) : read;
     };
-    for (const Launch& launch : step.launches) BoundLaunch(launch, network_.kernels().function(launch), address).run(stream.get());
+    for (const Launch& launch : step.launches) bound(launch, address).run(stream.get());
     read = written;
   }
   stream.synchronize();
 }
 
 void Instance::run(const Program& program, const cuda::Stream& stream) const {
-  for (const auto& step : bound_.at(program.batch).steps)
-    for (const BoundLaunch& launch : step) launch.run(stream.get());
+  run(program, stream, [](const Step&, const Launch&, const BoundLaunch&) {});
+}
+
+void Instance::run(const Program& program, const cuda::Stream& stream, const Queued& queued) const {
+  const auto& steps = bound_.at(program.batch).steps;
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (size_t k = 0; k < steps[i].size(); ++k) {
+      steps[i][k].run(stream.get());
+      queued(program.plan.steps[i], program.plan.steps[i].launches[k], steps[i][k]);
+    }
 }
 
 std::vector<LayerTiming> Instance::timed(const Program& program, const cuda::Stream& stream) const {

@@ -10,7 +10,9 @@
 #include <deepgap/session.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace deepgap::gpu {
@@ -30,6 +32,13 @@ class Instance {
   void prepare(const Program& program, size_t input, cuda::Address from, const cuda::Stream& stream);
   // Queues the whole program.
   void run(const Program& program, const cuda::Stream& stream) const;
+  // The same, telling of each launch after it was queued: of which step it is, and which of that step's launches.
+  using Queued = std::function<void(const Step& step, const Launch& launch, const BoundLaunch& bound)>;
+  void run(const Program& program, const cuda::Stream& stream, const Queued& queued) const;
+  BoundLaunch bound(const Launch& launch, const AddressOf& address) const { return {launch, network_.kernels().function(launch), address}; }
+  size_t inputs() const { return inputs_.size(); }
+  // `inputs`: addresses by input; empty: the instance's own.
+  cuda::Address address_of(const Program& program, BufferId buffer, std::span<const cuda::Address> inputs = {}) const;
   // Runs step after step, and waits: nanoseconds by step of the program.
   std::vector<LayerTiming> timed(const Program& program, const cuda::Stream& stream) const;
   // Queues the whole program, each step announced.
@@ -46,7 +55,6 @@ class Instance {
   struct Bound {
     std::vector<std::vector<BoundLaunch>> steps;
   };
-  cuda::Address address_of(const Program& program, BufferId buffer) const;
   void bind(const Program& program);
 
   Network& network_;

@@ -183,12 +183,12 @@ std::string less_zero(const std::vector<Operand>& in, size_t input, std::optiona
 }
 
 // Inputs of a node in order, with where its zero points are among them.
-struct Integers {
+struct IntegerFactors {
   std::vector<Operand> in;
   std::optional<size_t> first_zero, second_zero;
 };
-Integers integers_in(Lowering& lowering, const Node& node) {
-  Integers found;
+IntegerFactors integers_in(Lowering& lowering, const Node& node) {
+  IntegerFactors found;
   for (size_t i = 0; i < node.inputs.size() && i < 4; ++i) {
     if (node.inputs[i] == no_value) continue;
     if (i == 2) found.first_zero = found.in.size();
@@ -232,7 +232,7 @@ bool product_by_family(Lowering& lowering, const Operation& operation) {
 
 bool product_plainly(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
-  Integers integers = integers_in(lowering, node);
+  IntegerFactors integers = integers_in(lowering, node);
   const Shape& out = lowering.shape(operation.output);
   const size_t rank = out.size();
   if (integers.in[0].shape.size() < 2 || integers.in[1].shape.size() < 2) return false;
@@ -277,7 +277,7 @@ bool convolution_by_family(Lowering& lowering, const Operation& operation) {
 
 bool convolution_plainly(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
-  Integers integers = integers_in(lowering, node);
+  IntegerFactors integers = integers_in(lowering, node);
   const Shape &in = integers.in[0].shape, &weights = integers.in[1].shape, &out = lowering.shape(operation.output);
   const auto axes = window_axes(node, std::span(in).subspan(2), std::span(out).subspan(2), std::span(weights).subspan(2));
   const int64_t groups = attribute_int(node, "group", 1), in_each = in[1] / groups, out_each = out[1] / groups;

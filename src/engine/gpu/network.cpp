@@ -1,6 +1,7 @@
 #include "engine/gpu/network.h"
 
 #include "base/hash.h"
+#include "engine/gpu/beside_previous.h"
 #include "engine/gpu/fusion.h"
 #include "engine/gpu/join_pools.h"
 #include "engine/passes/independent_samples.h"
@@ -192,6 +193,7 @@ void Network::choose_kernels(Tuner& tuner) {
   part("pack", [&] {
     for (auto& [batch, program] : programs_) settle_all(program, tuner, chosen[batch], packed);
   });
+  for (auto& [batch, program] : programs_) let_steps_begin_beside(program.plan, chip_);
   kernels_.prepare(launches(), options_.threads);
 }
 
@@ -216,18 +218,20 @@ void Network::settle(Program& program, Step& step, const ConvolutionVariant& var
 }
 
 // A kernel may begin before the one before it has ended, but none before the one before that has: what a step read last may be written
-// over by the step after the next.
+// over by the step after the next. A step that computes beside the one before it writes a step earlier.
 void Network::plan_memory_of(Program& program) const {
   const auto& plan = program.plan;
   constexpr size_t never = std::numeric_limits<size_t>::max();
   std::vector<Lifetime> all(plan.buffers.size(), {0, never, 0});
-  for (size_t i = 0; i < plan.steps.size(); ++i)
-    for (const auto* ids : {&plan.steps[i].reads, &plan.steps[i].writes})
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    for (const auto* ids : {&step.reads, &step.writes})
       for (BufferId id : *ids) {
         auto& lifetime = all[static_cast<size_t>(id)];
-        lifetime.first = std::min(lifetime.first, i);
+        lifetime.first = std::min(lifetime.first, step.beside_previous ? i - 1 : i);
         lifetime.last = std::max(lifetime.last, i);
       }
+  }
   std::vector<Lifetime> used;
   std::vector<size_t> which;
   for (size_t b = 0; b < all.size(); ++b) {

@@ -39,7 +39,8 @@ struct Step {
   std::vector<BufferId> roles;  // by role of the launches' arguments; -1 where there is none
   std::vector<BufferId> reads, writes;
   std::optional<Choice> choice;
-  std::optional<MaxPool> pool;  // it is one, of the only buffer that it reads, in the same form
+  bool beside_previous = false;  // its one kernel computes beside the step before, of which it reads nothing
+  std::optional<MaxPool> pool;   // it is one, of the only buffer that it reads, in the same form
 };
 
 struct GpuPlan {

@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TODO = ROOT / "tools" / "prose_lint_todo.txt"
 CPP_ENDINGS = (".cpp", ".cu", ".cuh", ".h")
 MOST_WORDS = 30
+MOST_WORDS_OF_A_CHANGE = 15
 MOST_CHARACTERS = 200
 
 # (pattern, what to write instead). They apply to prose and to literals, whatever the case.
@@ -183,6 +184,13 @@ def check_page(text):
         yield from check_prose(block)
 
 
+def check_changelog(text):
+    for number, line in enumerate(text.splitlines(), 1):
+        words = len(line.split()) - 1
+        if line.startswith("- ") and words > MOST_WORDS_OF_A_CHANGE:
+            yield number, f"an entry of {words} words (at most {MOST_WORDS_OF_A_CHANGE})"
+
+
 LITERAL = re.compile(r"""(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<raw>R"(?P<tag>[^()\\\s]{0,16})\(.*?\)(?P=tag)")|(?P<char>'(?:[^'\\\n]|\\.)+')|(?P<text>"(?:[^"\\\n]|\\.)*")|(?P<line>\#[^\n]*include[^\n]*)""",
                      re.DOTALL | re.VERBOSE)
 
@@ -298,7 +306,7 @@ def covered(root):
 def check_file(root, name):
     text = (root / name).read_text(encoding="utf-8")
     if name.endswith(".md"):
-        return sorted(set(check_page(text)))
+        return sorted({*check_page(text), *(check_changelog(text) if name == "CHANGELOG.md" else ())})
     if name.endswith(".py"):
         return sorted(set(check_docstrings(text)))
     is_read_by_users = name.startswith("src/") and not name.endswith("_test.cpp")

@@ -111,6 +111,11 @@ class Help(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
+    def test_a_change_is_said_in_fifteen_words(self):
+        entry = "- " + "word " * 15
+        self.assertEqual(list(prose_lint.check_changelog("# Title of more than fifteen words " + "word " * 15 + "\n" + entry)), [])
+        self.assertEqual([line for line, _ in prose_lint.check_changelog(f"{entry}\n{entry} more")], [2])
+
     def test_only_listed_files_are_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)

@@ -104,10 +104,10 @@ std::string ratio_in_words(const Comparison& comparison) {
 std::string comparison_words(const Comparison& comparison, const std::string& other) {
   if (!comparison.interval) return fmt::format("not compared with {} ({})", other, why_too_few(comparison));
   if (says_nothing(comparison))
-    return fmt::format("not significantly different from {} (ratio {}, the scatter is too large)", other, format_ratio(comparison.ratio));
+    return fmt::format("not significantly different from {} ({}x, the scatter is too large)", other, format_ratio(comparison.ratio));
   const auto [ratio, low, high] = ratio_text(comparison.ratio, *comparison.interval);
-  if (!comparison.separable()) return fmt::format("not significantly different from {} (ratio {}, {} to {})", other, ratio, low, high);
-  return fmt::format("{} times ({} to {}) that of {}", ratio, low, high, other);
+  if (!comparison.separable()) return fmt::format("not significantly different from {}, {}x ({} to {})", other, ratio, low, high);
+  return fmt::format("{}x ({} to {}) that of {}", ratio, low, high, other);
 }
 
 }  // namespace deepgap

@@ -37,38 +37,49 @@ std::string values_text(const json& option) {
   return said ? "" : fmt::format(" [{}]", values);
 }
 
+// Prints the text in a column of its own, from the next line on where the heading is too long for the column.
+void print_entry(const std::string& heading, const std::string& text, size_t column) {
+  constexpr size_t narrowest = 60;
+  const size_t terminal = terminal_columns(stdout);
+  const std::string margin(column, ' ');
+  const std::vector<std::string> lines =
+      terminal == 0 ? std::vector<std::string>{text} : wrapped(text, std::max(terminal, narrowest) - column);
+  const bool fits = heading.size() + 2 <= column;
+  print_text(heading + (fits ? margin.substr(heading.size()) : "\n" + margin) + join(lines, "\n" + margin) + "\n");
+}
+
 void print_available(const json& row) {
+  constexpr size_t column = 12;
   const auto form = row["form"].get<std::string>();
   const std::string reads = form == "remote" ? "models on a server, --device http://host:port or grpc://host:port" : "reads " + form;
   print_wrapped(fmt::format("{} {} ({})\n", row["name"].get<std::string>(), row["version"].get<std::string>(), reads));
   for (const json& device : row["devices"]) {
     const json& memory = device["memory_bytes"];
-    print_wrapped(fmt::format("  {:<8}  {}{}\n", device["device"].get<std::string>(), device["name"].get<std::string>(),
-                              memory.is_null() ? "" : ", " + format_bytes(memory.get<double>())));
+    print_entry("  " + device["device"].get<std::string>(),
+                device["name"].get<std::string>() + (memory.is_null() ? "" : ", " + format_bytes(memory.get<double>())), column);
     for (const auto& [key, value] : device["properties"].items())
-      print_wrapped(fmt::format("  {:<8}  {}: {}\n", "", key, value.get<std::string>()));
+      print_entry("", fmt::format("{}: {}", key, value.get<std::string>()), column);
   }
-  size_t width = 0;
-  for (const json& option : row["options"]) width = std::max(width, option_text(option).size());
-  const char* title = "options";
-  for (const json& option : row["options"]) {
-    print_wrapped(fmt::format("  {:<8}  {:<{}}  {}{}\n", title, option_text(option), width, option["describe"].get<std::string>(),
-                              values_text(option)));
-    title = "";
-  }
+}
+
+void print_options(const json& row) {
+  if (row["options"].empty()) return;
+  fmt::print("  options\n");
+  for (const json& option : row["options"])
+    print_entry("    " + option_text(option), option["describe"].get<std::string>() + values_text(option), 26);
 }
 
 class BackendsCommand final : public Command {
  public:
   std::string name() const override { return "backends"; }
   HelpPlace help_place() const override { return {CommandGroup::system, 1}; }
-  std::string describe() const override { return "List engines with versions, devices and options, and why others are missing"; }
+  std::string describe() const override { return "List engines with versions and devices, and why others are missing"; }
   std::string examples() const override {
     return "  deepgap backends\n"
            "  deepgap backends native      one engine and its options\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("backend", names_, "List only these engines [default: all]")->type_name("NAME");
+    app.add_option("backend", names_, "List these engines, with their options [default: all, without]")->type_name("NAME");
     app.add_flag("--json", json_, "Print JSON");
     declare_libtorch_folder(app);
   }
@@ -81,13 +92,14 @@ class BackendsCommand final : public Command {
     bool all_here = true;
     for (const json& row : rows) {
       if (row["available"].get<bool>()) print_available(row);
+      if (row["available"].get<bool>() && !names_.empty()) print_options(row);
       all_here = all_here && row["available"].get<bool>();
     }
     if (!all_here) fmt::print("not available\n");
     for (const json& row : rows) {
-      if (!row["available"].get<bool>())
-        print_wrapped(fmt::format("  {:<12}  {}\n", row["name"].get<std::string>(), row["reason"].get<std::string>()));
+      if (!row["available"].get<bool>()) print_entry("  " + row["name"].get<std::string>(), row["reason"].get<std::string>(), 17);
     }
+    if (names_.empty()) fmt::print("options of an engine: deepgap backends NAME\n");
     return exit_ok;
   }
 

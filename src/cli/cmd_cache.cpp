@@ -80,7 +80,7 @@ class CacheCommand final : public Command {
            "  deepgap cache clear references      remove the references\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("kind", words_, "Action: list or clear, then the kinds [default: list, all kinds]")->type_name("[list|clear] [KIND...]");
+    app.add_option("kind", words_, "Action: list or clear, then the kinds [default: list, all kinds]")->type_name("[list|clear] [KIND]");
     app.add_option("--cache", cache_, "Use this folder instead of the default one")->type_name("DIR");
     clear_ = app.add_option("--clear", cleared_, "Remove everything, or one kind, as clear does")->expected(0, 1)->type_name("[KIND]");
     app.add_flag("--json", json_, "Print JSON");

@@ -68,7 +68,7 @@ class CheckCommand : public Command {
     app.add_flag("--nodes", nodes_, "Check each node alone on the reference's values, with at most 4 samples");
     app.add_option("--margin", margin_,
                    "Report top-1 agreement for samples whose best class leads by at least this probability, such as 0.1")
-        ->type_name("SHARE");
+        ->type_name("PERCENT");
     app.add_option("--outputs", outputs_, "Write the engine's outputs to FOLDER as sample0-output0.npy and so on")->type_name("FOLDER");
     app.add_flag("--json", json_, "Print JSON");
     which_.declare(app);
@@ -78,7 +78,7 @@ class CheckCommand : public Command {
   }
 
   int run() override {
-    if (is_store_file(request_.model.name)) return run_stores();
+    if (is_store_file(request_.model.name) || request_.model.name.ends_with(".db")) return run_stores();
     if (!which_.given().empty())
       throw Error(ErrorKind::usage,
                   fmt::format("{} selects records of a store, and '{}' is not a store", which_.given(), request_.model.name));

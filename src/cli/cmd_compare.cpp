@@ -74,12 +74,12 @@ class CompareCommand final : public Command {
     metric_flag_ = app.add_option("--metric", settings_.metric, "Compare this column of the export")
                        ->type_name("METRIC")
                        ->default_str(fmt::format("throughput; {} if all loads are open", metric_of_open_loops));
-    app.add_option("--margin", margin_, "Treat smaller differences as equal")->type_name("SHARE")->capture_default_str();
+    app.add_option("--margin", margin_, "Treat smaller differences as equal")->type_name("PERCENT")->capture_default_str();
     app.add_option(
            "--fail-if-slower", fail_if_slower_,
            "Test whether any point of the second is slower by more than this. Exit with 1 if one is, 4 if there is not enough data, 5 "
            "if nothing can be compared")
-        ->type_name("SHARE");
+        ->type_name("PERCENT");
     app.add_option("--format", format_, "Output format: text, md (for a pull request) or json")->type_name("FORMAT")->capture_default_str();
     app.add_flag("--json", json_, "Print JSON, as --format json does");
     app.add_flag("--profile", profile_, "Show which parts of the networks changed, if run --profile kept profiles of both sides");

@@ -99,7 +99,7 @@ Advice judge_walls(const Walls& walls) {
 std::vector<Advice> judge_runs(const std::vector<DeviceLockOwner>& holders) {
   std::vector<Advice> advice;
   for (const DeviceLockOwner& holder : holders)
-    advice.push_back({Advice::Level::warning, "runs on " + holder.device, owner_words(holder) + " is measuring there now",
+    advice.push_back({Advice::Level::warning, "runs on " + holder.device, "in use by " + owner_words(holder),
                       "new runs wait for it to end (deepgap run --busy)"});
   if (advice.empty()) advice.push_back({Advice::Level::ok, "runs", "no deepgap run is using a device of this machine", ""});
   return advice;

@@ -58,7 +58,7 @@ class ImportCommand final : public Command {
         ->type_name("csv|deepgap|mlperf|ncu")
         ->required();
     app.add_option("file", file_, "File to read; for mlperf also a folder")->type_name("FILE");
-    app.add_option("--chip", chip_, "Print the command that counts on this GPU, with ncu and without a file")
+    app.add_option("--chip", chip_, "Print the ncu command that reads the counters of this GPU (with ncu, without FILE)")
         ->type_name("h100|t4|GA102|...");
     app.add_option("--source", source_, "Name the publisher [default: as the table or the mapping says]")->type_name("NAME");
     app.add_option("--mapping", mapping_, "File that maps columns to metrics [default: a bundled mapping, or deepgap's own names]")

@@ -26,6 +26,12 @@ std::string flag_of(std::string option) {
   return option;
 }
 
+const char* placeholder_of(OptionKind kind) {
+  if (kind == OptionKind::count) return "N";
+  if (kind == OptionKind::number) return "NUMBER";
+  return kind == OptionKind::text ? "NAMES" : "NAME";
+}
+
 class QuantizeCommand final : public Command {
  public:
   std::string name() const override { return "quantize"; }
@@ -39,7 +45,7 @@ class QuantizeCommand final : public Command {
     app.add_option("-o,--output", order_.output, "Write the ONNX file to FILE")->type_name("FILE")->required();
     for (const OptionInfo& option : quantize_options().infos()) {
       app.add_option("--" + flag_of(option.name), options_[option.name], described(option))
-          ->type_name(option.name == "dataset" ? "NAME|PATH" : "VALUE");
+          ->type_name(option.name == "dataset" ? "NAME|PATH" : placeholder_of(option.kind));
     }
     app.add_option("--calibration-table", order_.table, "Take the ranges from this file instead of calibrating")->type_name("FILE");
     app.add_option("--save-table", order_.save_table, "Write the ranges to this file")->type_name("FILE");

@@ -43,7 +43,7 @@ class RecommendCommand final : public Command {
     app.add_option("store", stores_, "Stores to choose from, of one machine or several")->type_name("STORE")->required();
     app.add_option("--bound,--slo", bounds_, "Latency SLO to meet: p99=15ms; repeat for more")->type_name("pN=TIME");
     app.add_option("--rate", rate_, "Items a second to serve, with as many devices as needed")->type_name("RATE");
-    app.add_option("--accuracy-loss", loss_, "Largest loss of top-1 accuracy against fp32: 1%")->type_name("SHARE");
+    app.add_option("--accuracy-loss", loss_, "Largest loss of top-1 accuracy against fp32: 1%")->type_name("PERCENT");
     app.add_option("--minimize", goal_, "Minimize cost, energy, devices or latency [default: cost with --prices, else devices]")
         ->type_name("cost|energy|devices|latency");
     app.add_option("--allow", allow_, "Accept rows that are unchecked, unstable, undecided (inconclusive), invalid or published")

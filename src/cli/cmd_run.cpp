@@ -149,11 +149,11 @@ void RunCommand::declare_search(CLI::App& app) {
   app.add_option("--peak-from", peak_from_, "Start --find-peak at this load [default: a low one]")->group(how_group)->type_name("LOAD");
   app.add_option("--peak-ratio", peak_ratio_, "Stop --find-peak when the load is known this closely [default: 2%]")
       ->group(how_group)
-      ->type_name("SHARE");
+      ->type_name("PERCENT");
   app.add_option("--peak-interval", peak_interval_,
                  "Continue --find-peak until the rate that just meets the SLO is known this closely, such as 3%")
       ->group(how_group)
-      ->type_name("SHARE");
+      ->type_name("PERCENT");
 }
 
 void RunCommand::declare_where(CLI::App& app) {

@@ -103,7 +103,9 @@ std::string where_of(const TrendSeries& series) { return series.device + (series
 
 std::string counts_text(const std::vector<TrendSeries>& all) {
   const auto changed = std::count_if(all.begin(), all.end(), [](const TrendSeries& series) { return !series.changes.empty(); });
-  return fmt::format("{} of {} changed", changed, count_of(static_cast<int64_t>(all.size()), "series", "series"));
+  const auto judged = std::count_if(all.begin(), all.end(), [](const TrendSeries& series) { return series.runs.size() >= fewest_runs; });
+  if (judged == 0) return "no series has enough runs to find a change";
+  return fmt::format("{} of {} changed", changed, count_of(judged, "series", "series"));
 }
 
 void print_series(const std::vector<TrendSeries>& all, Better better) {

@@ -82,7 +82,7 @@ void TuneCommand::declare(CLI::App& app) {
   app.add_option("--duration", duration_, "Length of each run [default: 2s; with an SLO: 10s]")->group(how)->type_name("TIME");
   app.add_option("--peak-ratio", ratio_, "Stop when the peak load is known this closely, with an SLO")
       ->group(how)
-      ->type_name("SHARE")
+      ->type_name("PERCENT")
       ->capture_default_str();
   app.add_option("--seed", seed_, "Seed for the order of runs [default: 1]")->group(how)->type_name("N");
   run_flags_.declare(app, where);
@@ -155,6 +155,8 @@ std::string verdict_of(const TuneStanding& standing, bool first) {
   return standing.tied ? "no significant difference from the best" : "below the best";
 }
 
+std::string held_text(int held, int runs) { return runs == 0 ? "-" : fmt::format("{} of {}", held, runs); }
+
 std::string finalists_table(const TuneStudy& tune, const TuneResult& result) {
   std::vector<TextColumn> columns;
   for (const std::string& axis : tune.varied) {
@@ -168,8 +170,8 @@ std::string finalists_table(const TuneStudy& tune, const TuneResult& result) {
   for (const TunedPoint& tuned : result.finalists) {
     const TuneStanding& standing = tuned.standing;
     value.cells.push_back(number(standing.value));
-    held.cells.push_back(fmt::format("{} of {}", standing.peak.held, standing.peak.runs));
-    above.cells.push_back(fmt::format("{} of {}", standing.peak.above_held, standing.peak.above_runs));
+    held.cells.push_back(held_text(standing.peak.held, standing.peak.runs));
+    above.cells.push_back(held_text(standing.peak.above_held, standing.peak.above_runs));
     runs.cells.push_back(std::to_string(standing.runs));
     std::string range;
     if (standing.interval)

@@ -256,9 +256,17 @@ std::string comparison_text(const ResultsComparison& comparison, const CompareSe
     verdict.cells.push_back(narrow ? word : words);
   }
   if (!comparison.points.empty())
-    text += fitted_table(
-        {what, a, b, ratio, verdict}, width,
-        {{"point", 48}, {"point", 36}, {"point", 28}, {"verdict", 40}, {"point", 24}, {"verdict", 28}, {"verdict", 20}, {"point", 16}});
+    text += fitted_table({what, a, b, ratio, verdict}, width,  // names and verdicts before the values that the ratio is of
+                         {{"point", 48},
+                          {"point", 36},
+                          {"verdict", 40},
+                          {"verdict", 28},
+                          {"verdict", 20},
+                          {title_a, 0},
+                          {title_b, 0},
+                          {"point", 28},
+                          {"point", 24},
+                          {"point", 16}});
   if (cut) text += "(reasons of verdicts: --json has all, and a terminal of 110 columns)\n";
   return text + fmt::format("{}, {} against {}: {}\n", settings.metric, sides.b, sides.a, counts_text(comparison, settings));
 }

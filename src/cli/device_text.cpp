@@ -86,7 +86,8 @@ std::string device_text(const json& row) {
   } else if (row.contains("properties")) {  // only an engine knows it
     std::vector<std::string> properties;
     for (const auto& [name, value] : row["properties"].items())
-      if (const auto text = value.get<std::string>(); text.size() <= longest_property) properties.push_back(name + " " + text);
+      if (const auto text = value.get<std::string>(); text.size() <= longest_property && !name.starts_with("provider."))
+        properties.push_back(name + " " + text);
     text += line(properties);
   }
   const auto backends = row["backends"].get<std::vector<std::string>>();

@@ -99,9 +99,8 @@ std::string describe(const FlagRow& flag) {
 
 // The first sentence and the default, for -h.
 void shorten(FlagRow& flag) {
-  const size_t end = flag.describe.find(". ");
-  if (end == std::string::npos) return;
-  const size_t value = flag.describe.rfind(" [default: ");
+  const size_t end = flag.describe.find(". "), value = flag.describe.rfind(" [default: ");
+  if (end == std::string::npos || end > value) return;  // "[default: 1, 2, ... up to the threads]" is one sentence
   flag.describe = flag.describe.substr(0, end) + (value == std::string::npos ? "" : flag.describe.substr(value));
 }
 

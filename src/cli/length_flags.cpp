@@ -18,7 +18,7 @@ void LengthFlags::declare(CLI::App& app, const std::string& group) {
   app.add_option("-n,--iterations", iterations_, "Measure exactly N queries")->group(group)->type_name("N");
   app.add_option("--duration", duration_, "Measure for this long")->group(group)->type_name("TIME");
   app.add_option("--min-duration", min_duration_, "Measure for at least this long")->group(group)->type_name("TIME");
-  app.add_option("--interval", interval_, "Target half-width of the 95 % interval [default: 1%]")->group(group)->type_name("1%");
+  app.add_option("--interval", interval_, "Target half-width of the 95 % interval [default: 1%]")->group(group)->type_name("PERCENT");
   app.add_option("--percentile", percentile_,
                  "Metric that --interval applies to, such as p99 [default: throughput]. A list such as 90,95,99 adds columns to the table")
       ->group(group)

@@ -50,7 +50,7 @@ bool is_mlperf(const Grid& grid) { return find_axis(grid.axes, "mlperf") != null
 void MlperfFlags::declare(CLI::App& app, const std::string& what, const std::string& where) {
   app.add_option("--scale", scale_, "Multiply times and counts of MLPerf runs by this. Short runs are not MLPerf results")
       ->group(what)
-      ->type_name("1%");
+      ->type_name("PERCENT");
   app.add_option("--user-conf", user_conf_, "LoadGen's user.conf for an MLPerf run of one model and scenario")
       ->group(what)
       ->type_name("FILE");

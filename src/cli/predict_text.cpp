@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -76,19 +77,19 @@ std::string table(const std::vector<PredictedRow>& rows, size_t width) {
 }
 
 std::string left_out_text(LeftOut left_out, const std::string& devices) {
-  if (left_out == LeftOut::model) return fmt::format("networks that the fit had not seen, on {} that it had", devices);
+  if (left_out == LeftOut::model) return fmt::format("networks that the fit had not seen, on {} that it had,", devices);
   return left_out == LeftOut::device ? fmt::format("{} that the fit had not seen", devices)
                                      : fmt::format("networks and {} that the fit had not seen", devices);
 }
 
-std::string band_text(const Band& band, const std::string& device, const std::string& backend, MeasuredKind kind) {
+std::string band_text(const Band& band, const std::string& backend, MeasuredKind kind) {
   const std::string devices = kind == MeasuredKind::cpu ? "CPUs" : "GPUs";
   const std::string alone = band.only_device ? fmt::format("; {} was measured on one of these {} alone", backend, devices) : std::string();
-  if (band.ratio <= 0) return fmt::format("{}: the error of such a prediction is not known{}", device, alone);
+  if (band.ratio <= 0) return fmt::format("the error of such a prediction is not known{}", alone);
   const std::string left_out = band.only_device && band.left_out == LeftOut::model ? "networks that the fit had not seen, on another GPU,"
                                                                                    : left_out_text(band.left_out, devices);
-  std::string text = fmt::format("{}: {:.0f} % of {} predictions for {} were within {:.2f} times{}", device, 100 * band.share, band.points,
-                                 left_out, band.ratio, alone);
+  std::string text =
+      fmt::format("{:.0f} % of {} predictions for {} were within {:.2f}x{}", 100 * band.share, band.points, left_out, band.ratio, alone);
   if (band.other_architecture) text += fmt::format("; a first guess: {} has not been tried on its architecture", backend);
   return text;
 }
@@ -98,18 +99,19 @@ std::string band_text(const Band& band, const std::string& device, const std::st
 std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend,
                              MeasuredKind kind, size_t width) {
   std::string text;
-  std::set<std::string> reasons, bands, devices;
+  std::set<std::string> reasons, devices;
+  std::map<std::string, std::set<std::string>> bands;  // what is known of the error, and the devices that it is of
   for (const PredictedRow& row : rows) {
     if (!row.reason.empty())
       reasons.insert(row.reason);
     else
-      bands.insert(band_text(row.band, row.device, backend, kind));
+      bands[band_text(row.band, backend, kind)].insert(row.device);
   }
   for (const std::string& reason : reasons) text += reason + "\n";
   for (const MeasuredPoint& point : predictor.measured()) devices.insert(point.device);
   text += fmt::format("predicted, not measured: fitted to {} points of {}{} on {}\n", predictor.measured().size(), backend,
                       kind == MeasuredKind::training ? " training" : "", join({devices.begin(), devices.end()}, ", "));
-  for (const std::string& band : bands) text += band + "\n";
+  for (const auto& [band, named] : bands) text += fmt::format("{}: {}\n", join({named.begin(), named.end()}, ", "), band);
   return table(rows, width) + wrapped_lines(text, width);
 }
 

@@ -42,11 +42,18 @@ std::optional<double> cost_per_million(const Candidate& candidate, const char* t
   return *candidate.cost_per_1000 * 1000 / (least > 0 ? least : tokens->estimate.value);
 }
 
+// Says what the capacity rests on, where it is less than repeats.
+const char* basis_words(const Candidate& candidate) {
+  if (candidate.basis == Basis::estimated) return " (estimated)";
+  const MetricSummary* throughput = candidate.point->find("throughput");
+  return throughput != nullptr && throughput->repeats.size() == 1 ? " (single run)" : "";
+}
+
 std::vector<std::string> facts_of(const Candidate& candidate, const Demand& demand, const std::string& currency) {
   std::vector<std::string> facts;
   const double rate = demand.rate.value_or(candidate.capacity);
   facts.push_back(fmt::format("each serves {} items/s{}{}", format_significant(candidate.capacity, 4),
-                              demand.bounds.empty() ? "" : " within the SLO", candidate.basis == Basis::estimated ? " (estimated)" : ""));
+                              demand.bounds.empty() ? "" : " within the SLO", basis_words(candidate)));
   if (demand.rate) {
     const double copies = static_cast<double>(candidate.devices) / static_cast<double>(candidate.point->point.placement.devices.size());
     facts.push_back(fmt::format("{} of that is used", format_percent(rate / copies / candidate.capacity)));
@@ -155,7 +162,7 @@ std::string recommendation_text(const Recommendation& found, const Workload& wor
   } else {
     text += nearest_text(found);
   }
-  if (!found.runners_up.empty()) text += "\nNext\n";
+  if (!found.runners_up.empty()) text += "\nAlternatives\n";
   for (const Candidate& other : found.runners_up)
     text += fmt::format("  {}: {}\n", choice_label(other, demand), joined(facts_of(other, demand, currency)));
   if (!found.would_change.empty()) text += "\nThe choice would change\n";

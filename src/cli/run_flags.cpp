@@ -95,7 +95,7 @@ int64_t positive_duration_flag(const std::string& flag, const std::string& text,
 }
 
 void print_ending(const RunReport& report, const RunSettings& settings, bool json) {
-  const std::string saved = fmt::format("{} of {} records are in {}", report.saved + report.done_before, report.jobs, settings.store_path);
+  const std::string saved = saved_text(report.saved + report.done_before, report.jobs, settings.store_path);
   if (!report.store_error.empty()) {
     say(stderr, fmt::format("deepgap: {}; {} of {} records were saved before\n", report.store_error, report.saved + report.done_before,
                             report.jobs));

@@ -2,6 +2,7 @@
 
 #include "analysis/duel/duels.h"
 #include "analysis/interference.h"
+#include "analysis/words.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "record/record_json.h"
@@ -220,7 +221,8 @@ std::string run_text(const RunReport& report, const RunSettings& settings, size_
   if (!names_failures && !settings.peak && !has_contenders(report)) text += unstable_text(report) + undisturbed_text(report);
   text += unchecked_text(report);
   if (names_failures && !settings.peak)
-    text += fmt::format("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
+    text += fmt::format("{} of {} cannot be used:\n", report.failures.size(),
+                        count_of(static_cast<int64_t>(report.saved + report.done_before), "record", "records"));
   for (const std::string& line : failure_lines(report.failures, report.repeated)) text += "  " + line + "\n";
   return summary_table(report.points, width, percentiles) + wrapped_lines(text, width);
 }

@@ -240,6 +240,11 @@ std::string crossing_text(const PeakResult& result) {
                      short_text(high, 4));
 }
 
+// Returns whether the load above held in all its runs until time ended: the peak may then be there, or beyond.
+bool may_be_higher(const PeakResult& result) {
+  return result.above == 0 || (result.above_runs > 0 && result.above_held == result.above_runs);
+}
+
 // Describes what is known about loads above a confirmed one.
 std::string above_text(const PeakResult& result, const PeakOrder& order) {
   if (result.above == 0) return "no larger load was tried: the time allowed was over";
@@ -248,7 +253,9 @@ std::string above_text(const PeakResult& result, const PeakOrder& order) {
   const std::string where = one_step ? "one step" : percent_text(result.above / result.load - 1);
   const std::string above = fmt::format("{} above, {}, ", where, shown_load(result.above, order));
   const std::string why = one_step ? "" : ", and the time allowed was too short for a closer search";
-  if (result.above_runs > 0) return fmt::format("{}{} of {} did{}", above, result.above_held, result.above_runs, why);
+  if (result.above_runs > 0)
+    return fmt::format("{}{} of {} did{}{}", above, result.above_held, result.above_runs, why,
+                       may_be_higher(result) ? ", then the time allowed was over" : "");
   if (result.above_missed) return above + "runs of the search did not" + why;
   return above + "was not run: the time allowed was over";
 }
@@ -262,7 +269,7 @@ std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
     case PeakResult::Ending::confirmed:
       return fmt::format(
           "peak: {}{} meet {}: {} of {} runs did{} (with {:.0f} % confidence at least half of all do); {}{}{}",
-          result.above == 0 ? "at least " : "", load, order.bound, result.held, result.runs,
+          may_be_higher(result) ? "at least " : "", load, order.bound, result.held, result.runs,
           result.higher_runs == 0 ? "" : fmt::format(", and {} of {} somewhat above", result.higher_held, result.higher_runs),
           100 * result.confidence(), above_text(result, order), crossing_text(result), found.reason.empty() ? "" : "; " + found.reason);
     case PeakResult::Ending::not_held:

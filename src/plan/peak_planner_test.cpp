@@ -244,6 +244,22 @@ TEST(PeakPlanner, RefiningRunsAreWholeAndOfTheirOwnAndTheTextSaysWhatTheyShow) {
               testing::ContainsRegex("; [0-9]+ runs in all, by which it is just met at [0-9.]+ \\([0-9.]+ to [0-9.]+\\)$"));
 }
 
+// A step above that held in all runs until the time was over leaves open where the peak is.
+TEST(PeakPlanner, TheTextSaysAtLeastWhereTheStepAboveHeldToo) {
+  FoundPeak found;
+  PeakResult& result = found.result;
+  result.ending = PeakResult::Ending::confirmed;
+  result.load = 100;
+  result.held = result.runs = 5;
+  result.above = 102;
+  result.above_held = result.above_runs = 2;
+  EXPECT_THAT(peak_text(found, example_order("server")), testing::StartsWith("peak: at least 100 "));
+  EXPECT_THAT(peak_text(found, example_order("server")), testing::HasSubstr("102, 2 of 2 did, then the time allowed was over"));
+  result.above_runs = 5;  // all were made, and one miss is enough
+  result.above_held = 4;
+  EXPECT_THAT(peak_text(found, example_order("server")), testing::StartsWith("peak: 100 "));
+}
+
 TEST(PeakPlanner, SearchesOneJobAfterTheOther) {
   PeakPlanner planner = planner_of({example_job("server"), example_job("constant")}, example_order("server"));
   EXPECT_EQ(planner.remaining(), 2u);

@@ -1,5 +1,6 @@
 #include "profile/explanations.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "kernels/families.h"
 #include "kernels/occupancy.h"
@@ -45,12 +46,13 @@ void add_bound(const ProfileRows& rows, std::vector<Explanation>& all) {
     all.push_back({"far_from_bounds",
                    fmt::format("Neither arithmetic nor memory limits it: the layers reach {} of what the measured peaks allow",
                                whole_percent(*rows.all.of_roof)),
-                   fmt::format("they take {:.3f} ms where {:.3f} ms would do; kernels, threads or what else runs on the device do",
-                               rows.all.seconds * 1e3, rows.all.roof_seconds.value_or(0) * 1e3)});
+                   fmt::format("they take {} ms where {} ms would do; kernels, threads or what else runs on the device do",
+                               number_text(rows.all.seconds * 1e3), number_text(rows.all.roof_seconds.value_or(0) * 1e3))});
     return;
   }
-  const std::string reach = fmt::format("the layers take {:.3f} ms where the measured peaks allow {:.3f} ms: {} of them",
-                                        rows.all.seconds * 1e3, rows.all.roof_seconds.value_or(0) * 1e3, whole_percent(*rows.all.of_roof));
+  const std::string reach =
+      fmt::format("the layers take {} ms where the measured peaks allow {} ms: {} of them", number_text(rows.all.seconds * 1e3),
+                  number_text(rows.all.roof_seconds.value_or(0) * 1e3), whole_percent(*rows.all.of_roof));
   all.push_back(
       {is_memory ? "memory_bound" : "compute_bound",
        is_memory ? fmt::format("Bound by memory: {} of the layers' time goes to layers whose bytes take longer than their arithmetic",
@@ -279,8 +281,8 @@ void add_far_layers(const ProfileRows& rows, std::vector<Explanation>& all) {
   all.push_back({"far_layers",
                  fmt::format("{} layer{} far from {} bound: at it, {} of the whole would be gone", count, count == 1 ? " is" : "s are",
                              count == 1 ? "its" : "their", whole_percent(seconds / rows.whole_seconds)),
-                 fmt::format("the furthest is {}: {:.3f} ms where {:.3f} would do ({})", worst.name, worst.seconds * 1e3,
-                             worst.roof_seconds.value_or(0) * 1e3, worst.bound)});
+                 fmt::format("the furthest is {}: {} ms where {} would do ({})", worst.name, number_text(worst.seconds * 1e3),
+                             number_text(worst.roof_seconds.value_or(0) * 1e3), worst.bound)});
 }
 
 void add_between(const ProfileRows& rows, std::vector<Explanation>& all) {

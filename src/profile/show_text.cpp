@@ -110,7 +110,7 @@ std::string sums_text(const ProfileHeader& header, const ProfileRows& rows, size
   text += line("whole", name_width, "", operator_width, whole);
   if (rows.whole_seconds > 0)
     text +=
-        fmt::format("{:.1f} items/s. Between layers is what a plain run takes more than all layers: handing over, inputs, taking times.\n",
+        fmt::format("{:.1f} items/s. Between layers is what a plain run takes more than all layers: passing data on, inputs, timestamps.\n",
                     static_cast<double>(header.batch) / rows.whole_seconds);
   return text;
 }

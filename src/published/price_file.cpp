@@ -196,7 +196,7 @@ Prices open_prices(const std::string& name) {
   if (name != "studies") return read_prices(read_text(name), name, today);
   Prices prices = read_prices(std::string(packed_file("prices.toml")), "the studies' prices", today);
   prices.warnings.insert(prices.warnings.begin(),
-                         fmt::format("{} are dated, of {}: name your own with --prices FILE", prices.label, prices.prices.front().date));
+                         fmt::format("the bundled prices are of {}; pass your own with --prices FILE", prices.prices.front().date));
   return prices;
 }
 

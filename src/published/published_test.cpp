@@ -262,7 +262,7 @@ TEST(PriceFile, BadOnesAreOneLine) {
 TEST(PriceFile, ThePackedOneIsSaidToBeDated) {
   const Prices prices = open_prices("studies");
   ASSERT_FALSE(prices.warnings.empty());
-  EXPECT_THAT(prices.warnings[0], HasSubstr("dated"));
+  EXPECT_THAT(prices.warnings[0], HasSubstr("the bundled prices are of 20"));
   EXPECT_DOUBLE_EQ(find_price(prices, on_device("Tesla V100-SXM2-32GB"))->per_hour, 4.96);
 }
 

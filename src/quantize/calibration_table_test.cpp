@@ -8,11 +8,7 @@ namespace deepgap {
 namespace {
 
 CalibrationTable example() {
-  return {"0123abcd",
-          "resnet18",
-          "percentile 99.99",
-          "4 samples of: seeded, seed 2, 4 samples",
-          {{"relu 1", {0, 5.25F}}, {"x", {-1e-3F, 2.5e7F}}}};
+  return {"0123abcd", "resnet18", "percentile 99.99", "seeded, seed 2, 4 samples", {{"relu 1", {0, 5.25F}}, {"x", {-1e-3F, 2.5e7F}}}};
 }
 
 std::string refusal(const std::string& text) {

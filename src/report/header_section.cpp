@@ -53,7 +53,7 @@ std::string header_section(const View& view, const ReportOptions& options, const
   std::string html = fmt::format("<header><p class=\"eyebrow\">deepgap report</p><h1>{}</h1><p class=\"lede\">{}</p>",
                                  html_escaped(options.title), html_escaped(lede(results)));
   html += "<dl class=\"stats\">" + stat("records", static_cast<size_t>(results.records)) + stat("points", results.points.size()) +
-          stat("with a usable value", usable) + stat("of them unstable", unstable) + stat("without", results.points.size() - usable) +
+          stat("with a usable value", usable) + stat("of them unstable", unstable) + stat("without one", results.points.size() - usable) +
           "</dl>";
   return html + "<nav aria-label=\"Contents\">" + contents + "</nav></header>";
 }

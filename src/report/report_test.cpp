@@ -223,11 +223,11 @@ TEST(HtmlReport, draws_duels_as_a_forest) {
   records[1].estimates["duel_ratio"] = {1.07, 1.05, 1.09, 200};
   records[2].verdict = Verdict::unstable;
   records[2].reason =
-      "no significant difference in throughput from native (ratio 1.01, 0.97 to 1.06); its budget is spent; needs about 3 minutes more";
+      "no significant difference in throughput from native, 1.01x (0.97 to 1.06); its budget is spent; needs about 3 minutes more";
   records[2].estimates["duel_ratio"] = {1.01, 0.97, 1.06, 200};
   const std::string html = html_of(records);
   EXPECT_THAT(html, HasSubstr("<h2>Interleaved comparisons</h2>"));
-  EXPECT_THAT(html, HasSubstr("a&lt;b: throughput 1.07 times (1.05 to 1.09) that of native"));
+  EXPECT_THAT(html, HasSubstr("a&lt;b: throughput 1.07x (1.05 to 1.09) that of native"));
   EXPECT_THAT(html, HasSubstr("openvino: no significant difference"));
   EXPECT_EQ(occurrences(html, "class=\"mark hollow\" transform"), 1u);
   EXPECT_THAT(html, Not(HasSubstr("is the fastest"))) << "contenders are in no ranking of what was measured alone";

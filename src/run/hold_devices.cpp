@@ -2,6 +2,8 @@
 
 #include "base/console.h"
 #include "base/text.h"
+#include "run/progress.h"
+#include "run/text_table.h"
 
 #include <deepgap/error.h>
 
@@ -19,7 +21,8 @@ std::string busy_words(const DeviceLockOwner& owner) {
 void wait_for(HeldDevices& held, DeviceLockOwner owner, WorkerHost& host, std::FILE* out) {
   for (int64_t shown_pid = -1;;) {
     if (owner.pid != shown_pid)
-      say(out, fmt::format("deepgap: {}; waiting for its end (--busy share measures beside it)\n", busy_words(owner)));
+      say(out, wrapped_lines(fmt::format("deepgap: {}; waiting until it ends (--busy share does not wait)\n", busy_words(owner)),
+                             terminal_columns(out)));
     shown_pid = owner.pid;
     if (host.wait({}, host.now() + look_again_after) || host.interrupts() > 0) {
       held.interrupted = true;

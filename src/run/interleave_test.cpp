@@ -190,7 +190,7 @@ TEST_F(InterleavedEngines, EachIsAResultOfItsOwnAndComparedWithTheFirst) {
   EXPECT_FALSE(contender_place(records[0].point)) << "the same Point as measured alone";
   EXPECT_EQ(fact(records[0], interleaved_arms_fact), "native + onnxruntime");
   EXPECT_EQ(fact(records[1], interleaved_arm_fact), "2/2");
-  EXPECT_THAT(fact(records[1], interleaved_result_fact), HasSubstr("throughput 2.00 times"));
+  EXPECT_THAT(fact(records[1], interleaved_result_fact), HasSubstr("throughput 2.00x"));
   const Estimate& ratio = records[1].estimates.at("duel_ratio");
   EXPECT_NEAR(ratio.value, 2, 0.02);
   EXPECT_GT(ratio.low.value_or(0), 1);

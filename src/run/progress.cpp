@@ -108,6 +108,10 @@ void Progress::detail(const Record& record) {
   if (!text.empty()) note(text);
 }
 
+std::string saved_text(size_t saved, size_t jobs, const std::string& store) {
+  return saved == 1 && jobs == 1 ? "1 record is in " + store : fmt::format("{} of {} records are in {}", saved, jobs, store);
+}
+
 size_t terminal_columns(std::FILE* out) {
   winsize size{};
   if (::isatty(::fileno(out)) != 1) return 0;

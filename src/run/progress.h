@@ -24,6 +24,9 @@ enum class Words { few, usual, many, json };
 // each, indented.
 std::string detail_text(const Record& record);
 
+// "2 of 3 records are in night.db"; "1 record is in night.db" where no more were asked for.
+std::string saved_text(size_t saved, size_t jobs, const std::string& store);
+
 // Returns the width of the terminal behind `out`; 0 if it is not a terminal.
 size_t terminal_columns(std::FILE* out);
 // Prints lines for people to standard output. Those wider than the terminal go on below, indented; commands with a "\\" at the break.

@@ -145,7 +145,7 @@ class Run {
     }
     progress_.begin(plan_.jobs.size() - finished_.size());
     if (report_.done_before > 0) {
-      progress_.note(fmt::format("{} of {} records are in {} already", report_.done_before, report_.jobs, settings_.store_path));
+      progress_.note(saved_text(report_.done_before, report_.jobs, settings_.store_path) + " already");
     }
     for (const Job& job : plan_.jobs)
       if (runs(job)) runnable.push_back(job);

@@ -181,9 +181,20 @@ void judge_together(std::vector<Failure>& failures, const std::vector<PointSumma
 std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated) {
   const auto text_of = [](const Failure& failure) { return failure.together.empty() ? failure.text : failure.together; };
   std::map<std::pair<std::string, std::string>, int> counts;
-  for (const Failure& failure : failures) ++counts[{failure.label, text_of(failure)}];
+  std::map<std::string, std::set<std::string>> labels;  // by text
+  for (const Failure& failure : failures) {
+    ++counts[{failure.label, text_of(failure)}];
+    labels[text_of(failure)].insert(failure.label);
+  }
+  constexpr size_t many = 3;  // points that failed alike; the table above has each of them
+  std::set<std::string> shown;
   std::vector<std::string> lines;
   for (const Failure& failure : failures) {
+    if (const size_t alike = labels[text_of(failure)].size(); alike >= many) {
+      if (shown.insert(text_of(failure)).second)
+        lines.push_back(printable(fmt::format("{} and {} other points: {}", failure.label, alike - 1, text_of(failure))));
+      continue;
+    }
     int& count = counts[{failure.label, text_of(failure)}];
     if (count == 0) continue;  // reported with the first of them
     std::string which;

@@ -360,6 +360,8 @@ TEST(RunSummary, failures_of_a_point_with_one_reason_are_one_line) {
   EXPECT_EQ(failure_lines(failures, true),
             (std::vector<std::string>{"a (2 records): refused: why", "b repeat 1: crashed: so", "b repeat 2: timed_out: x"}));
   EXPECT_EQ(failure_lines({{"a", "refused: why", 0}}, false), std::vector<std::string>{"a: refused: why"});
+  EXPECT_EQ(failure_lines({{"a", "refused: why", 0}, {"b", "refused: why", 0}, {"c", "refused: why", 0}, {"d", "crashed", 0}}, false),
+            (std::vector<std::string>{"a and 2 other points: refused: why", "d: crashed"}));
 }
 
 TEST(RunSummary, what_repeats_say_together_is_told_in_place_of_each) {

@@ -5,12 +5,14 @@
 #include "analysis/ratio_text.h"
 #include "analysis/words.h"
 #include "analysis/work_rate.h"
+#include "base/quantity.h"
 #include "stats/multiple.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace deepgap {
 namespace {
@@ -71,10 +73,13 @@ std::string only_line(const Workload& workload, const Peak& best) {
   const WorkRate rate = work_rate(best.point->point);
   const MetricSummary* throughput = best.point->find(rate.metric);
   if (throughput == nullptr) return {};
-  const std::string interval = format_interval(*throughput);
-  return fmt::format("{}: {} at batch {} reaches {} {}{}", workload.label, best.line->label, best.point->point.batch,
-                     format_estimate(throughput->estimate), rate.unit,
-                     interval.empty() ? "" : fmt::format(" ({}{})", is_of_two(*throughput) ? "" : "95 % CI ", interval));
+  const auto& [value, low, high] = std::tie(throughput->estimate.value, throughput->estimate.low, throughput->estimate.high);
+  const std::string interval = is_of_two(*throughput) || !low || !high || *low == *high
+                                   ? format_interval(*throughput)
+                                   : fmt::format("{} to {}", number_text(*low), number_text(*high));
+  return fmt::format("{}: {} at batch {} reaches {} {}{}{}", workload.label, best.line->label, best.point->point.batch, number_text(value),
+                     rate.unit, interval.empty() ? "" : fmt::format(" ({}{})", is_of_two(*throughput) ? "" : "95 % CI ", interval),
+                     best.point->verdict == Verdict::unstable ? ", unstable" : "");
 }
 
 }  // namespace

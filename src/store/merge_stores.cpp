@@ -312,7 +312,8 @@ class Merge {
 
 void require_free(const std::string& to, bool replace) {
   if (::access(to.c_str(), F_OK) != 0) return;
-  if (!replace) throw Error(ErrorKind::input, fmt::format("cannot write store {}: it exists already; name another file or remove it", to));
+  if (!replace)
+    throw Error(ErrorKind::input, fmt::format("cannot write store {}: it exists already; pass --replace, or name another file", to));
   open_store_for_reading(to);  // what is replaced is a Store
 }
 

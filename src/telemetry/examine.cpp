@@ -140,19 +140,22 @@ Advice judge_hugepages(const Facts& facts) {
 // A hundredth of the machine moves a throughput by about as much as the default interval; a tenth drowns it.
 constexpr double drowns = 0.10;
 
-// ", most of all cc1plus (process 4711, 50.1 %)"
+// Returns a share of the machine: "1.9 %", and from a tenth on "98 %", since a look of a third of a second knows no more.
+std::string share_text(double share) { return share < 0.1 ? percent_text(share) : fmt::format("{:.0f} %", share * 100); }
+
+// ", most of all cc1plus (process 4711, 50 %)"
 std::string busiest_text(const std::optional<BusyProcess>& busiest) {
   if (!busiest) return "; top shows which";
   const std::string which = busiest->count > 1 ? fmt::format("{} processes", busiest->count) : fmt::format("process {}", busiest->process);
-  return fmt::format(", most of all {}{} ({}, {})", busiest->started_others ? "processes that were started by " : "", busiest->name, which,
-                     percent_text(busiest->share));
+  return fmt::format(", most of all {}{} ({}, {})", busiest->started_others ? "processes started by " : "", busiest->name, which,
+                     share_text(busiest->share));
 }
 
 }  // namespace
 
 std::string disturbance_words(const std::optional<MachineLoad>& load) {
   if (load && load->others >= drowns)
-    return fmt::format("other processes used {} of its CPU time{}. Stop them and run again", percent_text(load->others),
+    return fmt::format("other processes used {} of its CPU time{}. Stop them and run again", share_text(load->others),
                        load->busiest ? busiest_text(load->busiest) : "");
   if (load && load->steal.value_or(0) >= drowns)
     return fmt::format("its host gave {} of the CPU time to other machines. Use dedicated CPUs, or run again at a quieter hour",
@@ -164,7 +167,7 @@ Advice neighbours_advice(const std::optional<MachineLoad>& load) {
   if (!load)
     return {Advice::Level::note, "other processes", "other processes cannot be seen: /proc/stat is missing or does not advance",
             "check with top"};
-  const std::string finding = fmt::format("other processes use {} of the machine's CPU time", percent_text(load->others));
+  const std::string finding = fmt::format("other processes use {} of the machine's CPU time", share_text(load->others));
   if (load->others < 0.02) return {Advice::Level::ok, "other processes", finding, ""};
   return {load->others < drowns ? Advice::Level::note : Advice::Level::warning, "other processes", finding + busiest_text(load->busiest),
           "stop them, or wait until they end"};

@@ -144,6 +144,7 @@ std::optional<MachineLoad> watch_machine(const SystemRoot& root, const std::func
   if (after->times.steal_s) load.steal = std::max(0.0, steal) / total;
   load.pages_swapped_in = static_cast<double>(after->swapped_in - before->swapped_in);
   load.busiest = busiest_of(before->processes, after->processes, total);
+  if (load.busiest) load.busiest->share = std::min(load.busiest->share, busy / total);  // an orphan's ticks may reach another process
   return load;
 }
 

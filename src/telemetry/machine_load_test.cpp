@@ -55,7 +55,7 @@ TEST(MachineLoad, ShortProcessesCountTogether) {
   });
   ASSERT_TRUE(ended && ended->busiest);
   EXPECT_EQ(ended->busiest->process, 30);
-  EXPECT_THAT(disturbance_words(ended), testing::HasSubstr("most of all processes that were started by ninja (process 30, 45 %)"));
+  EXPECT_THAT(disturbance_words(ended), testing::HasSubstr("most of all processes started by ninja (process 30, 45 %)"));
 }
 
 // A process that ran for an hour and ends during the look used of the look what it used since: its parent gets all of it at once.

@@ -69,7 +69,11 @@ std::vector<std::string> scenarios_with(const std::string& option) {
   std::vector<OptionInfo> known = backend;
   known.insert(known.end(), scenario.begin(), scenario.end());
   known.insert(known.end(), worker_options().begin(), worker_options().end());
-  refuse_name(point.backend, known, name);
+  const bool is_near =
+      std::any_of(known.begin(), known.end(), [&](const OptionInfo& option) { return nearest_name(name, {option.name}).has_value(); });
+  if (is_near) refuse_name(point.backend, known, name);
+  throw Error(ErrorKind::usage,  // all names would fill a screen
+              fmt::format("unknown option of {0} '{1}'; deepgap backends {0} and deepgap run --help list them", point.backend, name));
 }
 
 std::vector<int> parse_cpu_list(const std::string& text) {

@@ -47,6 +47,7 @@ TEST(PointOptions, a_prefix_names_one_backend) {
 
 TEST(PointOptions, unknown_names_and_wrong_values_are_one_line) {
   EXPECT_EQ(message_of(point_with({{"latncy", "1"}})), "unknown option of null 'latncy', did you mean 'latency'?");
+  EXPECT_EQ(message_of(point_with({{"foo", "1"}})), "unknown option of null 'foo'; deepgap backends null and deepgap run --help list them");
   EXPECT_NE(message_of(point_with({{"null.latncy", "1"}})), "no error");
   EXPECT_EQ(message_of(point_with({{"samples", "0"}})), "invalid value '0' for samples: expected a whole number from 1 to 65536");
   EXPECT_NE(message_of(point_with({{"shape", "input=3"}})).find("'input=3' for shape"), std::string::npos);

@@ -76,10 +76,15 @@ std::vector<Activations> calibrate(const Model& model, const CalibrationSamples&
   return reference;
 }
 
+// Returns "200 samples of crops of 6 images, ...". Datasets that count their samples are not counted twice.
+std::string described(const CalibrationSamples& samples) {
+  const std::string count = fmt::format("{} samples", samples.indices.size()), dataset = samples.dataset->describe();
+  return dataset.ends_with(", " + count) ? dataset : fmt::format("{} of {}", count, dataset);
+}
+
 CalibrationTable table_of(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings,
                           const Quantizer& quantizer) {
-  return {model.summary().content_hash, model.name(), method_of(settings),
-          fmt::format("{} samples of: {}", samples.indices.size(), samples.dataset->describe()), quantizer.ranges()};
+  return {model.summary().content_hash, model.name(), method_of(settings), described(samples), quantizer.ranges()};
 }
 
 std::vector<NodeError> judge(Quantizer& quantizer, const std::vector<Activations>& reference, int threads) {

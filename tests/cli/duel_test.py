@@ -36,7 +36,7 @@ class DuelTest(DuelCase):
         self.assertEqual(other["verdict"], "faster")
         self.assertTrue(other["low"] < 1.07 < other["high"], other)
         self.assertLess(other["high"] / other["low"], 1.045)
-        self.assertRegex(other["text"], r"^10ms: throughput 1\.0\d+ times \(1\.0\d+ to 1\.\d+\) that of 10.7ms$")
+        self.assertRegex(other["text"], r"^10ms: throughput 1\.0\d+x \(1\.0\d+ to 1\.\d+\) that of 10.7ms$")
         rows = self.rows()
         self.assertEqual([row["outcome"] for row in rows], ["ok", "ok"])
         self.assertIn("contender=1/2;duel=null.latency: 10.7ms + 10ms", rows[0]["options"])
@@ -60,7 +60,7 @@ class DuelTest(DuelCase):
     def test_says_how_much_longer_it_takes(self):
         result = self.run_deepgap(*latencies("5ms", "5.1ms", clock="real", sigma="0.3"), "--budget", "3s")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"5\.1ms: no significant difference in throughput from 5ms after \d+ pairs? of time slices \(ratio [\d.]+ so far\); its budget is spent; "
+        self.assertRegex(result.stdout, r"5\.1ms: no significant difference in throughput from 5ms after \d+ pairs? of time slices \([\d.]+x so far\); its budget is spent; "
                                         r"needs about .* more")
         strict = self.run_deepgap(*latencies("5ms", "5.1ms", clock="real", sigma="0.3"), "--budget", "1s", "--strict")
         self.assertEqual(strict.returncode, 1, "not settled")

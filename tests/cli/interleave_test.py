@@ -17,7 +17,7 @@ SHORT = ["--duration", "600ms"]
 
 class InterleaveTest(StoreCase):
     flags = [*TINY, "--threads", "1", "--axis", "null.latency=2ms", "--axis", "null.clock=virtual"]
-    comparison = r"native: (throughput [\d.]+ times|the same throughput|no significant difference in throughput)"
+    comparison = r"native: (throughput [\d.]+x|the same throughput|no significant difference in throughput)"
     backend = "null,native"
 
     def run_ok(self, *arguments, backend=None):

@@ -52,7 +52,7 @@ class LocksTest(StoreCase):
 
     def waiting_line(self, process):
         for line in process.stderr:
-            if "waiting for its end" in line:
+            if "waiting until it ends" in line:
                 return line
         self.fail("it did not wait")
 

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -76,7 +77,7 @@ class TerminalTest(StoreCase):
         self.assertEqual((row["outcome"], row["verdict"]), ("ok", "unstable"), shown)
         self.assertGreater(row["timings"], 100)
         self.assertIn("ended by the user after", row["reason"])
-        self.assertIn("1 of 1 records", shown)
+        self.assertIn("1 record is in", shown)
         self.assertNotIn("--resume", shown)
 
     def test_a_study_of_many_points_is_looked_at_in_part(self):
@@ -140,6 +141,11 @@ class TerminalTest(StoreCase):
             self.assertIn("--json has all", shown)
         self.assertIn(" not enough data", shown, "the verdict of compare is never cut away")
 
+    def test_names_and_verdicts_come_before_the_values_of_a_comparison(self):
+        store = pathlib.Path(__file__).resolve().parents[2] / "docs" / "results" / "quickstart-xeon-16" / "store.db"
+        _, shown = self.shown_of([PROGRAM, "compare", str(store), "--a", "backend=onnxruntime", "--b", "backend=native"])
+        self.assertRegex(shown, r"(?m)^efficientnet_lite0 · batch 16 +1\.21 \(1\.05 to 1\.40\) +not enough data$")
+
     def test_lines_of_text_fit_too(self):
         code, shown = self.at_terminal("--warmup", "0", "--iterations", "3", "--axis", "fail_at=1", "--batch", "1,2")
         self.assertEqual(code, 1, shown)
@@ -184,7 +190,7 @@ class TerminalTest(StoreCase):
         self.assertEqual(again.returncode, 0)
         self.assertEqual(sorted(row["study"] for row in self.rows()), ["a", "b"], "another study's record is none of this one")
         same = self.run_deepgap(*few, "--study", "b", "--resume")
-        self.assertIn("1 of 1 records are in", same.stderr)
+        self.assertIn("1 record is in", same.stderr)
         for format in ("csv", "json"):
             rows = subprocess.run([PROGRAM, "export", self.store, "--study", "b", "--format", format], capture_output=True, text=True, check=True).stdout
             self.assertEqual(len(json.loads(rows)) if format == "json" else rows.count("\n") - 1, 1)

@@ -72,7 +72,9 @@ class TrendTest(StoreCase):
 
     def test_what_is_wrong_is_one_line(self):
         self.assertEqual(self.run_deepgap().returncode, 0)
-        self.assertIn("too few runs", self.trend().stdout)
+        shown = self.trend().stdout
+        self.assertIn("too few runs", shown)
+        self.assertIn("no series has enough runs", shown)
         for flags, words in ((["--metric", "speed"], "invalid value 'speed' for --metric"), (["--select", "batch=7"], "unknown batch '7'"),
                              (["--control", "batch=7"], "no record of the control"), (["--format", "xml"], "xml"), (["/nowhere.db"], "/nowhere.db"),
                              (["--output", "/nowhere/p.html"], "does not exist"), (["--output", "p.png"], "expected a page, such as NAME.html")):

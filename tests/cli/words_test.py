@@ -72,9 +72,26 @@ class WordsTest(StoreCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(b"caf\xe9.onnx", done.stdout)
         again = subprocess.run(self.command(path, *FEW, "--resume", backend="null"), capture_output=True, timeout=60)
-        self.assertIn(b"1 of 1 records are in", again.stderr)
+        self.assertIn(b"1 record is in", again.stderr)
         for verb in (["export", self.store], ["report", self.store, "-o", "-"], ["export", self.store, "--format", "json"]):
             self.assertEqual(subprocess.run([PROGRAM, *verb], capture_output=True).returncode, 0, verb)
+
+    # Help and lists
+
+    def test_short_help_keeps_the_whole_default(self):
+        shown = " ".join(self.ok("tune", "-h").split())
+        self.assertIn("Concurrent queries to try [default: 1, 2, 4, ... up to the threads]", shown)
+
+    def test_options_are_listed_for_an_engine_that_is_named(self):
+        self.assertNotIn("options\n", self.ok("backends"))
+        self.assertIn("deepgap backends NAME", self.ok("backends"))
+        self.assertRegex(self.ok("backends", "null"), r"\n  options\n    latency=1ms  +time of a query")
+
+    def test_a_store_that_is_missing_is_not_taken_for_a_model(self):
+        self.assertIn("cannot open store missing.db", subprocess.run([PROGRAM, "check", "missing.db"], capture_output=True, text=True).stderr)
+
+    def ok(self, *words):
+        return subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=True).stdout
 
     # Names
 

@@ -14,6 +14,7 @@ export DEEPGAP_PLUGINS="$folder"
 
 status=0
 "$program" backends > "$folder/listing" || { echo "backends ended with $?"; exit 1; }
+"$program" backends null > "$folder/one" || { echo "backends null ended with $?"; exit 1; }
 "$program" backends --json > "$folder/json" || { echo "backends --json ended with $?"; exit 1; }
 "$program" devices > "$folder/devices" || { echo "devices ended with $?"; exit 1; }
 
@@ -21,7 +22,7 @@ expect() {
   grep -qE -- "$2" "$folder/$1" || { echo "'$2' is not in the output of $1:"; cat "$folder/$1"; status=1; }
 }
 expect listing '^null 1 \(reads graph\)'
-expect listing '^            concurrency=1 +queries served at once'
+expect one '^    concurrency=1 +queries served at once'
 expect listing '^  bad_abi +.*ABI [0-9]+, this program has [0-9]+'
 expect listing "^  bad_tag +.*built as 'another compiler'"
 expect listing '^  throws +its library is not here'

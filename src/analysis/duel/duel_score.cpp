@@ -20,9 +20,9 @@ std::string shape_words(SeriesShape shape) {
     case SeriesShape::step:
       return "changed at one moment";
     case SeriesShape::modes:
-      return "took turns between two values";
+      return "alternated between two values";
     case SeriesShape::warming:
-      return "was another one at the beginning";
+      return "was different at the beginning";
     case SeriesShape::steady:
       break;
   }
@@ -34,13 +34,13 @@ std::string unresolved_words(const DuelStanding& standing, const std::string& fi
   const std::string ratio = format_ratio(standing.ratio);
   if (standing.resolution == Resolution::too_short) {
     const std::string after = count_of(standing.pairs, "pair of time slices", "pairs of time slices");
-    const std::string so_far = standing.pairs > 0 ? fmt::format(" (ratio {} so far)", ratio) : "";
+    const std::string so_far = standing.pairs > 0 ? fmt::format(" ({}x so far)", ratio) : "";
     return fmt::format("no significant difference in throughput from {} after {}{}", first, after, so_far);
   }
   if (standing.shape != SeriesShape::steady)
-    return fmt::format("throughput {} times that of {} on average, but the ratio {}", ratio, first, shape_words(standing.shape));
+    return fmt::format("throughput {}x that of {} on average, but the ratio {}", ratio, first, shape_words(standing.shape));
   return fmt::format(
-      "no significant difference in throughput from {} (ratio {} so far): what disturbs it lasts longer than such a comparison can average "
+      "no significant difference in throughput from {} ({}x so far): what disturbs it lasts longer than such a comparison can average "
       "out",
       first, ratio);
 }
@@ -83,9 +83,9 @@ std::string duel_words(const DuelStanding& standing, const std::string& first, d
   if (!standing.interval) return unresolved_words(standing, first);
   const auto [ratio, low, high] = ratio_text(standing.ratio, *standing.interval, {margin});
   if (standing.difference == Difference::same)
-    return fmt::format("the same throughput as {} within {} (ratio {}, {} to {})", first, chosen_percent_text(margin), ratio, low, high);
-  if (standing.difference != Difference::unknown) return fmt::format("throughput {} times ({} to {}) that of {}", ratio, low, high, first);
-  return fmt::format("no significant difference in throughput from {} (ratio {}, {} to {})", first, ratio, low, high);
+    return fmt::format("the same throughput as {} within {}, {}x ({} to {})", first, chosen_percent_text(margin), ratio, low, high);
+  if (standing.difference != Difference::unknown) return fmt::format("throughput {}x ({} to {}) that of {}", ratio, low, high, first);
+  return fmt::format("no significant difference in throughput from {}, {}x ({} to {})", first, ratio, low, high);
 }
 
 std::string needed_words(double seconds) {

@@ -91,7 +91,7 @@ std::string DuelFound::label() const {
   };
   add("model", point.model);
   add("backend", point.backend);
-  if (point.precision != Precision::fp32) add("precision", std::string(name_of(point.precision)));
+  add("precision", std::string(name_of(point.precision)));
   add("batch", fmt::format("batch {}", point.batch));
   if (point.placement != Placement{}) add("device", placement_name(point.placement));
   add("threads", threads_text(point));

@@ -29,13 +29,13 @@ TEST(Duels, HeadingsNameWhatTellsDuelsApart) {
   std::vector<Record> records;
   add_duel(records, {{"seed", "1"}, {"streams", "1"}});
   const std::vector<PointSummary> one = summarize_points(records);
-  EXPECT_EQ(duels_of(one).at(0).label(), "m, batch 1, 0 threads") << "alone it has no need of more";
+  EXPECT_EQ(duels_of(one).at(0).label(), "m, fp32, batch 1, 0 threads") << "alone it has no need of more";
   add_duel(records, {{"seed", "1"}, {"streams", "2"}});
   const std::vector<PointSummary> two = summarize_points(records);
   const std::vector<DuelFound> duels = duels_of(two);
   ASSERT_EQ(duels.size(), 2u);
-  EXPECT_EQ(duels[0].label(), "m, batch 1, 0 threads, streams=1");
-  EXPECT_EQ(duels[1].label(), "m, batch 1, 0 threads, streams=2");
+  EXPECT_EQ(duels[0].label(), "m, fp32, batch 1, 0 threads, streams=1");
+  EXPECT_EQ(duels[1].label(), "m, fp32, batch 1, 0 threads, streams=2");
 }
 
 }  // namespace

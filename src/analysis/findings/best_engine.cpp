@@ -55,6 +55,23 @@ std::optional<Pair> at_equal_precision(const Peaks& peaks, const Peak& best, con
 
 WorkRate rate_of(const Peak& peak) { return work_rate(peak.point->point); }
 
+// Comparisons of the best with rivals, whatever their precision.
+struct Across {
+  std::vector<Comparison> comparisons;
+  std::vector<std::string> rivals;
+
+  // Names a reason that all share once, such as "single run".
+  std::string text() const {
+    std::vector<const Comparison*> all;
+    for (const Comparison& comparison : comparisons) all.push_back(&comparison);
+    if (const std::string caveat = common_caveat(all); !caveat.empty())
+      return fmt::format("not compared with {} ({})", list_of(rivals, 3), caveat);
+    std::vector<std::string> words;
+    for (size_t i = 0; i < rivals.size(); ++i) words.push_back(comparison_words(comparisons[i], rivals[i]));
+    return list_of(words, 3);
+  }
+};
+
 std::string with_batch(const Peak& peak) { return fmt::format("{} at batch {}", peak.line->label, peak.point->point.batch); }
 
 class BestEngine final : public Finding {
@@ -83,12 +100,13 @@ class BestEngine final : public Finding {
     statement.headline = fmt::format("{}: {} with {}", workload.label, rate_text(workload, best), with_batch(best));
     statement.points.push_back(best.point);
     const Peaks rivals = rivals_of(peaks);
-    std::vector<std::string> equal, across;
+    std::vector<std::string> equal;
+    Across across;
     for (const Peak& rival : rivals) compare_with(peaks, rival, confidence_of_best(rivals.size() + 1), statement, equal, across);
     if (!equal.empty()) statement.detail = list_of(equal, 3) + ".";
-    if (!across.empty()) {
+    if (!across.rivals.empty()) {
       statement.detail += equal.empty() ? "That is " : fmt::format(" Across precisions, {} is ", name_of(precision_of(best)));
-      statement.detail += list_of(across, 3) + ".";
+      statement.detail += across.text() + ".";
     }
     if (statement.detail.empty()) statement.detail = "No other engine ran this model.";
     add_equal_batch(peaks, statement);
@@ -105,7 +123,7 @@ class BestEngine final : public Finding {
 
   // Like with like first: a ratio at equal precision, then one across precisions. Labels name precisions where they differ.
   static void compare_with(const Peaks& peaks, const Peak& rival, double confidence, Statement& statement, std::vector<std::string>& equal,
-                           std::vector<std::string>& across) {
+                           Across& across) {
     const Peak& best = peaks[0];
     const bool one_backend = same_backend(best, rival);
     const auto like = one_backend ? std::nullopt : at_equal_precision(peaks, best, rival);
@@ -120,7 +138,8 @@ class BestEngine final : public Finding {
     const auto comparison = compare_points(*best.point, *rival.point, rate_of(best).metric, confidence);
     if (!comparison) return;
     note_effect(comparison, statement);
-    across.push_back(comparison_words(*comparison, with_batch(rival)));
+    across.comparisons.push_back(*comparison);
+    across.rivals.push_back(with_batch(rival));
     statement.points.push_back(rival.point);
   }
 

@@ -27,9 +27,9 @@ TEST(Findings, several_devices_are_set_against_one) {
   const auto said = find("instances", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("fastest with 2 devices in one process"));
-  EXPECT_THAT(said[0].detail, HasSubstr("2 devices in one process: 1.900 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("2 devices in one process: 1.900x"));
   EXPECT_THAT(said[0].detail, HasSubstr("a scaling efficiency of 0.950 (0.9"));
-  EXPECT_THAT(said[0].detail, HasSubstr("2 sessions on a device: 1.100 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("2 sessions on a device: 1.100x"));
   EXPECT_THAT(said[0].points, SizeIs(3));
 }
 

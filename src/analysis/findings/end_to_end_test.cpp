@@ -34,7 +34,7 @@ TEST(Findings, end_to_end_says_what_sets_the_pace) {
   EXPECT_THAT(said[0].headline, HasSubstr("end_to_end=overlapped, batch 8: 36.00 items/s end to end, 36 % of the network alone"));
   EXPECT_THAT(said[0].detail, HasSubstr("The network alone does 100"));
   EXPECT_THAT(said[0].detail, HasSubstr("spends 61 % of its time decoding, 20 % resizing and 18 % in the network"));
-  EXPECT_THAT(said[0].detail, HasSubstr("Overlapped, the throughput is 1.80 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("Overlapped, the throughput is 1.80x"));
   EXPECT_THAT(said[0].detail, HasSubstr("worked for 98 % of the window, the network for 36 %: decoding sets the pace"));
   EXPECT_THAT(said[0].points, SizeIs(3));
   add(collector, {.batch = 8,

@@ -57,7 +57,7 @@ TEST(Findings, most_items_a_joule) {
   const auto said = find("per_watt", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("2.50 items a second and watt with native at batch 32"));
-  EXPECT_THAT(said[0].detail, HasSubstr("1.25 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("1.25x"));
   EXPECT_THAT(said[0].points, SizeIs(2));
 }
 

@@ -29,10 +29,11 @@ build
 echo 'ninja -C build target' | diff - "$calls"
 
 # How much is compiled is shown, and what the compiler says is kept in the log.
-printf '#!/bin/sh\nprintf "%%s\\n" "[  5%%] a.cpp" "[ 12%%] b.cpp" "[ 55%%] c.cpp" "[100%%] d.cpp"\n' >"$folder/bin/ninja"
+printf '#!/bin/sh\nprintf "%%s\\n" "[ 50%%] Re-running CMake..." "[  5%%] a.cpp" "[ 12%%] b.cpp" "[ 55%%] c.cpp" "[100%%] d.cpp"\n' >"$folder/bin/ninja"
 build
 grep -q 'compiling: 10 %' "$folder/told"
 grep -q 'compiling: 100 %' "$folder/told"
+[ "$(grep -c 'compiling: 50 %' "$folder/told")" = 1 ]
 ! grep -q 'compiling: 20 %' "$folder/told"
 grep -q 'c.cpp' "$folder/build/setup.log"
 

@@ -1,5 +1,7 @@
 #include "telemetry/gpu_path.h"
 
+#include "telemetry/system_file.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -156,8 +156,7 @@ std::string too_little(const std::string& seen, const std::string& needed) { ret
 
 std::optional<Stretches> undisturbed_stretches(const Record& record, const Window& window) {
   // The readings are of real time, the window is not: what disturbs the machine changes no query.
-  const Point& point = record.point;
-  if (option_of(point, point.backend + ".clock", option_of(point, "clock")) == "virtual") return std::nullopt;
+  if (is_in_virtual_time(record.point)) return std::nullopt;
   const Series* delay = find_series(record, "slices", "run_delay");
   if (delay == nullptr || !encloses(*delay, window)) return std::nullopt;
   Stretches disturbed;

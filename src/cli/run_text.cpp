@@ -5,6 +5,7 @@
 #include "analysis/words.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/progress.h"

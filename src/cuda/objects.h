@@ -176,7 +176,7 @@ class CudaGraph {
   static void begin(const Stream& stream);
   static void drop(const Stream& stream);
   static CudaGraph end(const Stream& stream);
-  Owned<GraphHandle, destroy_recorded> graph_;  // whose nodes are those of exec_
+  Owned<GraphHandle, destroy_recorded> graph_;  // kept because give() names its nodes
   Owned<GraphExec, destroy_graph> exec_;
 };
 

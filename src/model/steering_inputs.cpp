@@ -130,7 +130,7 @@ Numbers boxes_of(const InputUse& use, const Numbers& corners) {
   return boxes;
 }
 
-// The last corner of a box in the image, of which the feature map is a smaller one.
+// Returns the image's last coordinate on this axis. The feature map is smaller by spatial_scale.
 double far_corner(const InputUse& use, int64_t axis) {
   const double scale = attribute_float(use.node, "spatial_scale", 1);
   return static_cast<double>(use.size(0, axis).value_or(1)) / (scale > 0 ? scale : 1);
@@ -152,7 +152,7 @@ Numbers whole_image(const InputUse& use) {
   return corners;
 }
 
-// Boxes, of which there may be any number. Made-up corners would lie in any order, for which no operator is defined.
+// Finds inputs that hold any number of boxes. Made-up corners would lie in any order, and no operator defines that.
 const SteeringUse* box_use(const InputUse& use) {
   static const std::vector<SteeringUse> all{{"RoiAlign", 1, which_part, whole_maps},
                                             {"MaxRoiPool", 1, which_part, whole_maps},

@@ -1,6 +1,7 @@
 #include "report/gpu_topology.h"
 
 #include "analysis/words.h"
+#include "base/gpu_fact.h"
 
 #include <fmt/format.h>
 
@@ -10,18 +11,6 @@
 
 namespace deepgap {
 namespace {
-
-constexpr std::string_view gpu_prefix = "gpu.cuda";
-
-// Returns N and KEY of "gpu.cudaN.KEY".
-std::optional<std::pair<int, std::string>> gpu_key(const std::string& key) {
-  if (!key.starts_with(gpu_prefix)) return std::nullopt;
-  const char *begin = key.data() + gpu_prefix.size(), *end = key.data() + key.size();
-  int number = 0;
-  const auto [after, error] = std::from_chars(begin, end, number);
-  if (error != std::errc() || after == end || *after != '.') return std::nullopt;
-  return std::pair(number, std::string(after + 1, end));
-}
 
 // Returns N of "path_to_N" where `begin` is "path_to_" and what follows N is `end`.
 std::optional<int> number_in(const std::string& key, std::string_view begin, std::string_view end = "") {
@@ -104,12 +93,12 @@ std::string PlacedGpu::link() const {
 std::optional<GpuTopology> gpu_topology_of(const FactTable& environment) {
   GpuTopology topology;
   std::map<int, PlacedGpu> gpus;
-  for (const auto& [key, values] : environment) {
-    const auto found = gpu_key(key);
-    if (!found) continue;
-    PlacedGpu& gpu = gpus[found->first];
-    gpu.number = found->first;
-    add_fact(gpu, found->second, values);
+  for (const auto& [name, values] : environment) {
+    const auto fact = parse_gpu_fact(name);
+    if (!fact) continue;
+    PlacedGpu& gpu = gpus[fact->gpu];
+    gpu.number = fact->gpu;
+    add_fact(gpu, fact->key, values);
   }
   std::erase_if(gpus, [](const auto& gpu) { return gpu.second.name.empty(); });  // unknown, or of machines that differ
   if (gpus.size() < 2) return std::nullopt;

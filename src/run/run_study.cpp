@@ -8,6 +8,7 @@
 #include "plan/auto_repeats.h"
 #include "record/duel_set.h"
 #include "record/load_axis.h"
+#include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/search_marks.h"
 #include "record/tenant_set.h"

@@ -1,13 +1,12 @@
 #include "telemetry/gpu_copies.h"
 
 #include "base/file.h"
+#include "base/gpu_fact.h"
 #include "base/hash.h"
 #include "base/json_fields.h"
 #include "base/own_file.h"
 
 #include <fmt/format.h>
-
-#include <charconv>
 
 namespace deepgap {
 
@@ -27,16 +26,6 @@ std::string folder_of(const std::string& cache_dir) { return cache_dir + "/copie
 
 std::string file_of(const std::string& cache_dir, const std::string& uuid) {
   return fmt::format("{}/{}.json", folder_of(cache_dir), content_hash(uuid));
-}
-
-// Returns N of "gpu.cudaN.uuid".
-std::optional<int> gpu_with_uuid(std::string_view key) {
-  constexpr std::string_view before = "gpu.cuda", after = ".uuid";
-  if (!key.starts_with(before) || !key.ends_with(after)) return std::nullopt;
-  key = key.substr(before.size(), key.size() - before.size() - after.size());
-  int n = 0;
-  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), n);
-  return error == std::errc() && end == key.data() + key.size() ? std::optional(n) : std::nullopt;
 }
 
 }  // namespace
@@ -77,9 +66,9 @@ std::map<int, Facts> kept_copy_facts(const std::string& cache_dir, const std::ma
 
 void add_kept_copies(const std::string& cache_dir, Facts& environment) {
   std::map<int, std::string> uuids;
-  for (const auto& [key, fact] : environment) {
-    const auto gpu = gpu_with_uuid(key);
-    if (gpu && std::holds_alternative<std::string>(fact)) uuids[*gpu] = std::get<std::string>(fact);
+  for (const auto& [name, fact] : environment) {
+    const auto known = parse_gpu_fact(name);
+    if (known && known->key == "uuid" && std::holds_alternative<std::string>(fact)) uuids[known->gpu] = std::get<std::string>(fact);
   }
   for (const auto& [gpu, facts] : kept_copy_facts(cache_dir, uuids))
     for (const auto& [key, fact] : facts) environment[fmt::format("gpu.cuda{}.{}", gpu, key)] = fact;

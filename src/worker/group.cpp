@@ -8,6 +8,7 @@
 #include "model/model_source.h"
 #include "model/onnx_metadata.h"
 #include "model/onnx_test_set.h"
+#include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "telemetry/environment.h"

@@ -299,8 +299,6 @@ EngineRequest engine_request(const Point& point, const PointOptions& options) {
   return request;
 }
 
-bool is_in_virtual_time(const Point& point) { return option_of(point, point.backend + ".clock", option_of(point, "clock")) == "virtual"; }
-
 std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text) {
   constexpr std::string_view wanted = "a shape such as input:1x3x224x224 (N stands for the batch), several joined by '/'";
   std::map<std::string, std::vector<int64_t>> shapes;

@@ -58,8 +58,6 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
 InputPlace input_place(const std::string& text);  // throws Error{usage}
 // Returns the request to an engine; it has the Point's whole placement, of which each Session gets one device.
 EngineRequest engine_request(const Point& point, const PointOptions& options);
-// Returns whether the null backend runs with clock=virtual, which is for one process and one thread.
-bool is_in_virtual_time(const Point& point);
 // "input:1x3x224x224/mask:Nx7" (N or -1: as it is). Throws Error{usage}.
 std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text);
 // "k=5/sizes=1x3x8x8/use_cache=true" (commas do as well). Throws Error{usage}.

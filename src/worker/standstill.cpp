@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "record/load_axis.h"
+#include "record/point_option.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 #include "worker/turn_driver.h"
 
 #include "record/load_axis.h"
+#include "record/point_option.h"
 #include "scenario/turn.h"
 #include "worker/mark_meter.h"
 #include "worker/point_options.h"

@@ -42,14 +42,14 @@ class Profile(StoreCase):
         return json.loads(self.profile("--json", *flags))["device_counters"]
 
     def test_kernels_layers_families_and_the_network_are_counted(self):
-        told = json.loads(self.profile("--json"))
-        counted = told["device_counters"]
+        found = json.loads(self.profile("--json"))
+        counted = found["device_counters"]
         self.assertEqual((counted["source"], counted["missing"], counted["notes"]), ("hardware counters", None, []))
         self.assertEqual(counted["chip"], "GH100")
         self.assertEqual([(one["right"], one["counted"] == one["expected"]) for one in counted["known"]], [(True, True)] * 6)
         self.assertGreater(counted["passes"], 10)
         kernels, network = counted["kernels"], counted["network"]
-        names = [one["name"] for one in told["device_work"]["kernels"]]
+        names = [one["name"] for one in found["device_work"]["kernels"]]
         self.assertEqual((names[0], names[-1]), ("stamp_begin", "stamp_end"), "a query's own times are kernels of no layer")
         self.assertEqual(len(kernels), len(names) - 2)
         for key in ("dram_read_bytes", "dram_written_bytes", "l1_bytes", "fp32_flop", "tensor_flop"):
@@ -64,9 +64,9 @@ class Profile(StoreCase):
         self.assertAlmostEqual(network["intensity"], network["fp32_flop"] / network["bytes"])
         self.assertAlmostEqual(kernels[0]["busy"], 0.9)
         self.assertAlmostEqual(kernels[0]["occupancy"], 0.5)
-        self.assertTrue(all(one["in_cuda_graph"] for one in told["device_work"]["kernels"]))
-        self.assertEqual([one["name"] for one in counted["layers"]], [one["name"] for one in told["layers"]])
-        self.assertGreater(told["whole_after_ms"], 0, "a plain run is timed again")
+        self.assertTrue(all(one["in_cuda_graph"] for one in found["device_work"]["kernels"]))
+        self.assertEqual([one["name"] for one in counted["layers"]], [one["name"] for one in found["layers"]])
+        self.assertGreater(found["whole_after_ms"], 0, "a plain run is timed again")
         self.assertIsNone(json.loads(self.profile("--json", "--no-kernels"))["whole_after_ms"], "nobody watched")
         page = pathlib.Path(self.dir) / "page.html"
         text = self.profile("--top", "3", "-o", str(page))
@@ -85,12 +85,12 @@ class Profile(StoreCase):
 
     def test_without_the_right_it_says_how_to_get_it_and_counts_from_the_graph(self):
         self.play("deny=cuptiProfilerGetCounterAvailability:35")
-        told = json.loads(self.profile("--json"))
-        counted = told["device_counters"]
+        found = json.loads(self.profile("--json"))
+        counted = found["device_counters"]
         self.assertEqual(counted["source"], "the network's graph")
         self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", counted["missing"])
         self.assertGreater(counted["network"]["flop"], 0)
-        self.assertTrue(told["device_work"]["kernels"], "kernels need no right")
+        self.assertTrue(found["device_work"]["kernels"], "kernels need no right")
         text = self.profile()
         self.assertIn("counters: not available: CUPTI says", text)
         self.assertIn("counted from the network's graph", text)
@@ -103,16 +103,16 @@ class Profile(StoreCase):
 
     def test_a_cupti_that_ends_the_process_costs_the_counters_alone(self):
         self.play("die=cuptiRangeProfilerEnable")
-        told = json.loads(self.profile("--json"))
-        self.assertIn("while it was counted, ", told["device_counters"]["missing"])
-        self.assertTrue(told["device_work"]["kernels"])
+        found = json.loads(self.profile("--json"))
+        self.assertIn("while it was counted, ", found["device_counters"]["missing"])
+        self.assertTrue(found["device_work"]["kernels"])
 
     def test_without_cupti_there_are_times_and_the_graphs_figures(self):
         os.environ["DEEPGAP_CUPTI"] = "/nowhere/libcupti.so.13"
-        told = json.loads(self.profile("--json"))
-        self.assertIn("/nowhere/libcupti.so.13", told["device_work_missing"])
-        self.assertEqual(told["device_counters"]["missing"], told["device_work_missing"])
-        self.assertEqual(told["device_counters"]["source"], "the network's graph")
+        found = json.loads(self.profile("--json"))
+        self.assertIn("/nowhere/libcupti.so.13", found["device_work_missing"])
+        self.assertEqual(found["device_counters"]["missing"], found["device_work_missing"])
+        self.assertEqual(found["device_counters"]["source"], "the network's graph")
 
     def test_no_counters(self):
         self.assertIsNone(self.counters("--no-counters"))

@@ -32,7 +32,7 @@ class Instance {
   void prepare(const Program& program, size_t input, cuda::Address from, const cuda::Stream& stream);
   // Queues the whole program.
   void run(const Program& program, const cuda::Stream& stream) const;
-  // The same, telling of each launch after it was queued: of which step it is, and which of that step's launches.
+  // The same, and calls `queued` after each launch that was queued, with its step.
   using Queued = std::function<void(const Step& step, const Launch& launch, const BoundLaunch& bound)>;
   void run(const Program& program, const cuda::Stream& stream, const Queued& queued) const;
   BoundLaunch bound(const Launch& launch, const AddressOf& address) const { return {launch, network_.kernels().function(launch), address}; }

@@ -39,7 +39,7 @@ struct Step {
   std::vector<BufferId> roles;  // by role of the launches' arguments; -1 where there is none
   std::vector<BufferId> reads, writes;
   std::optional<Choice> choice;
-  bool beside_previous = false;  // its one kernel computes beside the step before, of which it reads nothing
+  bool beside_previous = false;  // its one kernel reads nothing that the step before writes, and computes beside it
   std::optional<MaxPool> pool;   // it is one, of the only buffer that it reads, in the same form
 };
 

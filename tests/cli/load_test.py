@@ -53,7 +53,8 @@ class LoadTest(StoreCase):
         self.assertEqual(row["verdict"], "invalid")
         self.assertRegex(row["reason"], r"^overloaded: at the end \d+ of \d+ queries were waiting, the oldest for .*; [\d,]+ queries a second were offered and [\d,.]+ answered\. Lower the rate below that")
         self.assertLess(row["achieved_rate"], 220)
-        self.assertLess(row["host_memory_mib"], 300)
+        if not sanitizer_of(PROGRAM):  # it takes memory of its own
+            self.assertLess(row["host_memory_mib"], 300)
 
     def test_find_peak_confirms_a_rate(self):
         # Served one by one in 2 ms: no more than 500 a second.

@@ -85,29 +85,17 @@ std::string common_caveat(const std::vector<const Comparison*>& comparisons) {
   return common ? caveat : "";
 }
 
-namespace {
-
-bool says_nothing(const Comparison& comparison) {
-  constexpr double meaningless = 20;  // beyond such a range numbers would only look like knowledge
-  return !comparison.separable() && comparison.interval->high > meaningless * comparison.interval->low;
-}
-
-}  // namespace
-
 std::string ratio_in_words(const Comparison& comparison) {
   if (!comparison.interval) return fmt::format("{} ({})", format_ratio(comparison.ratio), why_too_few(comparison));
-  if (says_nothing(comparison)) return format_ratio(comparison.ratio) + " (the scatter is too large to show a difference)";
   const RatioText text = ratio_text(comparison.ratio, *comparison.interval);
-  return fmt::format("{} ({} to {}{})", text.ratio, text.low, text.high, comparison.separable() ? "" : ", no significant difference");
+  return fmt::format("{} ({}{})", text.ratio, text.range, comparison.separable() ? "" : ", no significant difference");
 }
 
 std::string comparison_words(const Comparison& comparison, const std::string& other) {
   if (!comparison.interval) return fmt::format("not compared with {} ({})", other, why_too_few(comparison));
-  if (says_nothing(comparison))
-    return fmt::format("not significantly different from {} ({}x, the scatter is too large)", other, format_ratio(comparison.ratio));
-  const auto [ratio, low, high] = ratio_text(comparison.ratio, *comparison.interval);
-  if (!comparison.separable()) return fmt::format("not significantly different from {}, {}x ({} to {})", other, ratio, low, high);
-  return fmt::format("{}x ({} to {}) that of {}", ratio, low, high, other);
+  const auto [ratio, range] = ratio_text(comparison.ratio, *comparison.interval);
+  if (!comparison.separable()) return fmt::format("not significantly different from {}, {}x ({})", other, ratio, range);
+  return fmt::format("{}x ({}) that of {}", ratio, range, other);
 }
 
 }  // namespace deepgap

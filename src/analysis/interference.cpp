@@ -45,14 +45,6 @@ std::string common_words(const std::vector<TenantInterference>& tenants) {
   return words;
 }
 
-std::string ratio_words(const Comparison& comparison) {
-  constexpr double meaningless = 20;  // beyond such a range numbers would only look like knowledge
-  const auto& interval = comparison.interval;
-  if (interval && interval->high > meaningless * interval->low)
-    return format_ratio(comparison.ratio) + " (the scatter is too large to show a difference)";
-  return format_ratio(comparison.ratio, interval);
-}
-
 }  // namespace
 
 std::string TenantSet::label() const {
@@ -110,8 +102,10 @@ std::vector<TenantSet> tenant_sets(std::span<const PointSummary> points) {
 
 std::string interference_words(const TenantInterference& tenant) {
   std::string words = tenant_name(tenant.together->point);
-  if (tenant.throughput) words += fmt::format(" keeps {} of its throughput alone", ratio_words(*tenant.throughput));
-  if (tenant.latency_p99) words += fmt::format("; its p99 latency is {} times that alone", ratio_words(*tenant.latency_p99));
+  if (tenant.throughput)
+    words += fmt::format(" keeps {} of its throughput alone", format_ratio(tenant.throughput->ratio, tenant.throughput->interval));
+  if (tenant.latency_p99)
+    words += fmt::format("; its p99 latency is {} times that alone", format_ratio(tenant.latency_p99->ratio, tenant.latency_p99->interval));
   return words;
 }
 

@@ -29,6 +29,11 @@ int decimals_of(const Interval& interval, const std::vector<double>& margins) {
                          [](double value, int decimals) { return fmt::format("{:.{}f}", value, decimals); });
 }
 
+bool too_noisy(const Interval& interval) {
+  constexpr double meaningless = 20;
+  return interval.low <= 1 && interval.high >= 1 && interval.high > meaningless * interval.low;
+}
+
 }  // namespace
 
 RatioText ratio_text(double ratio, const Interval& interval, const std::vector<double>& margins) {
@@ -36,7 +41,7 @@ RatioText ratio_text(double ratio, const Interval& interval, const std::vector<d
   const auto text = [&](double value) {
     return decimals == usual_decimals ? format_ratio(value) : fmt::format("{:.{}f}", value, decimals);
   };
-  return {text(ratio), text(interval.low), text(interval.high)};
+  return {text(ratio), too_noisy(interval) ? "too noisy" : fmt::format("{} to {}", text(interval.low), text(interval.high))};
 }
 
 std::string ratio_beside_one(double ratio) { return ratio_text(ratio, {std::min(ratio, 1.0), std::max(ratio, 1.0)}).ratio; }

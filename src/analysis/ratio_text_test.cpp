@@ -7,7 +7,7 @@ namespace {
 
 std::string shown(double ratio, const Interval& interval, double margin = 0, double other_margin = 0) {
   const RatioText text = ratio_text(ratio, interval, {margin, other_margin});
-  return text.ratio + " (" + text.low + " to " + text.high + ")";
+  return text.ratio + " (" + text.range + ")";
 }
 
 TEST(RatioText, has_the_decimals_that_its_interval_and_a_decision_need) {
@@ -25,6 +25,13 @@ TEST(RatioText, has_the_decimals_that_its_interval_and_a_decision_need) {
   EXPECT_EQ(shown(1.21, {1.149, 1.271}), "1.21 (1.15 to 1.27)");
   EXPECT_EQ(shown(0.05, {0.04, 0.06}), "0.050 (0.040 to 0.060)");
   EXPECT_EQ(shown(150, {140, 160}), "150 (140 to 160)");
+}
+
+TEST(RatioText, noise_has_no_ends) {
+  EXPECT_EQ(shown(0.96, {0.000067, 13748}), "0.96 (too noisy)");
+  EXPECT_EQ(shown(0.96, {0.2, 3.9}), "0.96 (0.20 to 3.90)");
+  EXPECT_EQ(shown(30, {1.1, 800}), "30.00 (1.10 to 800)") << "more than one, however wide";
+  EXPECT_EQ(shown(0.972, {0.9648, 0.9791}, 0.02), "0.972 (0.965 to 0.979)");
 }
 
 TEST(RatioText, a_ratio_without_an_interval_shows_its_side_of_one) {

@@ -84,7 +84,7 @@ std::string format_ratio(double ratio) { return std::abs(ratio) < 0.1 ? format_s
 std::string format_ratio(double ratio, const std::optional<Interval>& interval) {
   if (!interval) return format_ratio(ratio);
   const RatioText text = ratio_text(ratio, *interval);
-  return fmt::format("{} ({} to {})", text.ratio, text.low, text.high);
+  return fmt::format("{} ({})", text.ratio, text.range);
 }
 
 std::string format_percent(double share) { return percent_text(share); }

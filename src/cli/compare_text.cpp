@@ -25,7 +25,7 @@ std::string value_text(const PointSummary& point, const std::string& metric) { r
 std::string ratio_text(const PointChange& change, const CompareSettings& settings) {
   if (!change.comparison.interval) return format_ratio(change.comparison.ratio);
   const RatioText text = ratio_text(change.comparison.ratio, *change.comparison.interval, {settings.margin, settings.gate_margin});
-  return fmt::format("{} ({} to {})", text.ratio, text.low, text.high);
+  return fmt::format("{} ({})", text.ratio, text.range);
 }
 
 std::string verdict_text(const PointChange& change, const CompareSettings& settings) {
@@ -192,7 +192,7 @@ std::string needed_text(const GateResult& found) {
 // "geometric mean of 10 points 0.970 (0.965 to 0.976)"
 std::string together_text(const GateResult& found, const ResultsComparison& comparison) {
   const RatioText text = ratio_text(found.together->ratio, found.together->interval(), {found.margin});
-  return fmt::format("geometric mean of {} points {} ({} to {})", comparison.points.size(), text.ratio, text.low, text.high);
+  return fmt::format("geometric mean of {} points {} ({})", comparison.points.size(), text.ratio, text.range);
 }
 
 std::string counts_text(const ResultsComparison& comparison, const CompareSettings& settings) {

@@ -19,10 +19,10 @@ namespace {
 
 std::string ratio_cell(const DeviceRatio& ratio) {
   const auto& interval = ratio.throughput.interval;
-  const RatioText text = interval ? ratio_text(ratio.throughput.ratio, *interval) : RatioText{format_ratio(ratio.throughput.ratio), "", ""};
-  const std::string range = interval ? text.low + " to " + text.high : why_too_few(ratio.throughput);
+  const RatioText text = interval ? ratio_text(ratio.throughput.ratio, *interval)
+                                  : RatioText{format_ratio(ratio.throughput.ratio), why_too_few(ratio.throughput)};
   const bool open = interval && !ratio.throughput.separable();
-  return fmt::format("<td class=\"num\">{}<small>{}{}</small></td>", text.ratio, range, open ? ", no significant difference" : "");
+  return fmt::format("<td class=\"num\">{}<small>{}{}</small></td>", text.ratio, text.range, open ? ", no significant difference" : "");
 }
 
 std::string batch_words(const DeviceRatio& ratio) {

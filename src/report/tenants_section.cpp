@@ -27,7 +27,7 @@ std::string ratio_cell(const std::optional<Comparison>& comparison) {
   if (!comparison) return "<td class=\"num\"></td>";
   if (!comparison->interval) return fmt::format("<td class=\"num\">{}<small></small></td>", format_ratio(comparison->ratio));
   const RatioText text = ratio_text(comparison->ratio, *comparison->interval);
-  return fmt::format("<td class=\"num\">{}<small>{} to {}</small></td>", text.ratio, text.low, text.high);
+  return fmt::format("<td class=\"num\">{}<small>{}</small></td>", text.ratio, text.range);
 }
 
 std::string row(const TenantInterference& tenant) {

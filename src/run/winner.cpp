@@ -64,8 +64,8 @@ WinnerLine line_of(const Workload& workload, const std::vector<Peak>& best) {
     return {fmt::format("{}: {} vs {}: not compared ({}); add --repeats 5{}", workload.label, first, second, why_too_few(*comparison),
                         are_engines ? ", or --duel backend, which answers sooner" : "")};
   }
-  const auto [ratio, low, high] = ratio_text(comparison->ratio, *comparison->interval);
-  return {fmt::format("{}: {} vs {}: no significant difference, {}x ({} to {})", workload.label, first, second, ratio, low, high), true};
+  const auto [ratio, range] = ratio_text(comparison->ratio, *comparison->interval);
+  return {fmt::format("{}: {} vs {}: no significant difference, {}x ({})", workload.label, first, second, ratio, range), true};
 }
 
 // Describes a workload that was measured in one way: what it reaches.

@@ -81,11 +81,11 @@ DuelStanding DuelScore::standing(size_t contender) const {
 
 std::string duel_words(const DuelStanding& standing, const std::string& first, double margin) {
   if (!standing.interval) return unresolved_words(standing, first);
-  const auto [ratio, low, high] = ratio_text(standing.ratio, *standing.interval, {margin});
+  const auto [ratio, range] = ratio_text(standing.ratio, *standing.interval, {margin});
   if (standing.difference == Difference::same)
-    return fmt::format("the same throughput as {} within {}, {}x ({} to {})", first, chosen_percent_text(margin), ratio, low, high);
-  if (standing.difference != Difference::unknown) return fmt::format("throughput {}x ({} to {}) that of {}", ratio, low, high, first);
-  return fmt::format("no significant difference in throughput from {}, {}x ({} to {})", first, ratio, low, high);
+    return fmt::format("the same throughput as {} within {}, {}x ({})", first, chosen_percent_text(margin), ratio, range);
+  if (standing.difference != Difference::unknown) return fmt::format("throughput {}x ({}) that of {}", ratio, range, first);
+  return fmt::format("no significant difference in throughput from {}, {}x ({})", first, ratio, range);
 }
 
 std::string needed_words(double seconds) {

@@ -1,5 +1,6 @@
 #include "run/inspected_plan.h"
 
+#include "analysis/words.h"
 #include "plan/place.h"
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
@@ -105,6 +106,17 @@ void tell_of_windows(const std::vector<Job>& jobs, Progress& progress) {
   if (notes.size() > most_shown) progress.note(fmt::format("{} more rates give too few queries for their SLO", notes.size() - most_shown));
 }
 
+// Returns a line about the largest number of threads that must share CPUs; empty where each has one.
+std::string threads_note(const std::vector<Job>& jobs, int cpus) {
+  int most = 0;
+  for (const Job& job : jobs) {
+    if (job.point.placement.devices.front().kind == "cpu") most = std::max(most, job.point.threads);
+  }
+  if (most <= cpus) return {};
+  return fmt::format("note: {} threads share the {} of this process: most wait for others (--threads {} gives each a CPU)", most,
+                     count_of(cpus, "CPU", "CPUs"), cpus);
+}
+
 // A plan's Points, each once, as the inspection is asked for them.
 struct Distinct {
   std::vector<Point> points;
@@ -163,6 +175,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, cons
   plan.interrupted = found.interrupted;
   if (plan.interrupted) return plan;
   tell_of_windows(plan.jobs, progress);
+  if (const std::string note = threads_note(plan.jobs, settings.cpus); !note.empty()) progress.note(note);
   if (found.points.size() != distinct.points.size()) throw Error(ErrorKind::internal, "the inspection left points out");
   plan.environment = std::move(found.environment);
   plan.child = std::move(found.child);

@@ -39,6 +39,13 @@ class RunTest(RunCase):
         self.assertEqual(batches, ["1", "2", "4", "8"])
         self.assertEqual(len(set(r[:2] for r in records(self.store))), 8)
 
+    def test_more_threads_than_cpus_are_noted(self):
+        cpus = len(os.sched_getaffinity(0))
+        result = self.run_deepgap("--threads", f"{cpus},{cpus + 1}")
+        self.assert_exit(result, 0)
+        self.assertIn(f"note: {cpus + 1} threads share the {cpus} CPU", result.stderr)
+        self.assertNotIn("threads share", self.run_deepgap("--threads", str(cpus)).stderr)
+
     def test_json_summary(self):
         result = self.run_deepgap("--batch", "1,2", "--axis", "oom_at_load=2", "--json")
         self.assert_exit(result, 1)

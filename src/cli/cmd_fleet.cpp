@@ -10,6 +10,7 @@
 #include "cli/lock_settings.h"
 #include "cli/price_flag.h"
 #include "cli/run_flags.h"
+#include "fleet/bundle.h"
 #include "fleet/gather.h"
 #include "fleet/lanes.h"
 #include "fleet/plan_fleet.h"
@@ -199,8 +200,7 @@ Fleet FleetCommand::asked() const {
   fleet.scheduler = scheduler_;
   fleet.directory = directory_.empty() ? fs::current_path().string() : fs::absolute(directory_).string();
   fleet.bundle = bundle_.empty() ? "" : fs::absolute(bundle_).string();
-  if (!bundle_.empty() && !fs::is_regular_file(fleet.bundle))
-    throw Error(ErrorKind::input, fmt::format("--bundle: {} is not a file (cmake --build build --target bundle makes one)", bundle_));
+  if (!bundle_.empty()) require_bundle(bundle_);
   fleet.program = fs::read_symlink("/proc/self/exe").string();
   fleet.cache = cache_.empty() ? "" : fs::absolute(cache_).string();
   fleet.device_kind = device_kind_;

@@ -48,18 +48,28 @@ class PlayedSlurmTest(FleetCase):
                 os.chmod(f"{self.dir}/{name}/deepgap/bin/deepgap", 0o755)
             subprocess.run(["tar", "-cf", f"{self.dir}/{name}.tar", "-C", f"{self.dir}/{name}", "deepgap"], check=True)
 
-        self.write("no archive " * 1000, "other.tar")
         archive("empty")
         archive("unloadable", "#!/bin/sh\necho 'deepgap: libfoo.so.1: cannot open shared object file' >&2\nexit 127\n")
         archive("silent", "#!/bin/sh\nexit 1\n")
-        cases = [("other", r"reported: \S*/other.tar cannot be unpacked: tar: This does not look like a tar archive"),
-                 ("empty", r"reported: \S*/empty.tar holds no FOLDER/bin/deepgap"),
+        self.write("no archive " * 1000, "text.tar")
+        for name, words in [("text", "cannot be unpacked: tar: This does not look like a tar archive"), ("empty", "holds no FOLDER/bin/deepgap"),
+                            ("none", "is not a file")]:
+            told = self.fleet(self.study(name=name), "--scheduler", "slurm", "--bundle", name + ".tar", code=2)
+            self.assertRegex(told, rf"^deepgap: --bundle: {name}.tar {words} \(cmake")
+        # After the submission, and before a node reads it, somebody replaces the archive.
+        replaced = {"cut": "text", "emptied": "empty"}
+        for name in replaced:
+            archive(name, "#!/bin/sh\n")
+        cases = [("cut", r"reported: \S*/cut.tar cannot be unpacked: tar: This does not look like a tar archive"),
+                 ("emptied", r"reported: \S*/emptied.tar holds no FOLDER/bin/deepgap"),
                  ("unloadable", "reported: deepgap: libfoo.so.1: cannot open shared object file"), ("silent", "failed without a message")]
         for name, words in cases:
             with self.subTest(name):
                 slurm = PlayedSlurm(f"{self.dir}/slurm-{name}")
                 self.environment.update(slurm.environment)
                 self.fleet(self.study(name=name, points=2), "--scheduler", "slurm", "--cpus-per-task", "1", "--bundle", name + ".tar", "--detach")
+                if name in replaced:
+                    os.replace(f"{self.dir}/{replaced[name]}.tar", f"{self.dir}/{name}.tar")
                 self.fleet("status", name + ".fleet")  # the probe runs
                 for verb in ("status", "wait"):
                     told = self.fleet(verb, name + ".fleet", code=1)

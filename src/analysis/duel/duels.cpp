@@ -118,7 +118,12 @@ std::vector<DuelFound> duels_of(std::span<const PointSummary> points) {
     const Arm arm = *arm_of(first);
     if (arm.number != 1 || (!arm.is_contender && set.size() < 2)) continue;
     DuelFound& duel = duels.emplace_back(DuelFound{&first, arm.axis, arm.name, arm.margin, arm.is_contender, {}, {}});
-    for (size_t i = 1; i < set.size(); ++i) duel.others.push_back(outcome_of(*set[i], duel));
+    for (size_t i = 1; i < set.size(); ++i) {
+      DuelOutcome outcome = outcome_of(*set[i], duel);
+      const bool by_repeats = !duel.of_contenders && !outcome.known && set[i]->used > 1;
+      if (!by_repeats) duel.others.push_back(std::move(outcome));
+    }
+    if (duel.others.empty() && !duel.of_contenders) duels.pop_back();
   }
   tell_apart(duels);
   return duels;

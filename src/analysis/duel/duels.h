@@ -32,7 +32,8 @@ struct DuelFound {
   std::string label() const;  // what the contenders have in common: "resnet50, batch 8, 2 threads", and `details`
 };
 
-// Returns duels in the order of the Points. A duel whose first contender is missing is left out.
+// Returns duels in the order of the Points. A duel whose first contender is missing is left out. So are interleaved engines whose windows
+// were too short for a ratio and that started several times: their repeats are compared (compare_points()).
 std::vector<DuelFound> duels_of(std::span<const PointSummary> points);
 
 // faster, slower, same, unknown

@@ -38,5 +38,27 @@ TEST(Duels, HeadingsNameWhatTellsDuelsApart) {
   EXPECT_EQ(duels[1].label(), "m, fp32, batch 1, 0 threads, streams=2");
 }
 
+TEST(Duels, InterleavedEnginesWithoutARatioAreComparedByTheirRepeats) {
+  std::vector<Record> records;
+  const auto add_start = [&](int repeat) {
+    for (const char* arm : {"1/2", "2/2"}) {
+      Record& record = records.emplace_back();
+      record.point.model = "m";
+      record.point.backend = arm[0] == '1' ? "native" : "onnxruntime";
+      record.repeat = repeat;
+      record.verdict = Verdict::valid;
+      record.estimates["throughput"] = {100, 99, 101, 100};
+      record.facts[interleaved_arm_fact] = std::string(arm);
+      record.facts[interleaved_arms_fact] = std::string("native, onnxruntime");
+    }
+  };
+  add_start(0);
+  const std::vector<PointSummary> once = summarize_points(records);
+  EXPECT_EQ(duels_of(once).size(), 1u) << "says why it has none";
+  add_start(1);
+  const std::vector<PointSummary> twice = summarize_points(records);
+  EXPECT_TRUE(duels_of(twice).empty());
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -31,7 +31,7 @@ bool holds(DataType type, double number) {
   if (type == DataType::boolean) return number == 0 || number == 1;
   const auto whole = [&](auto zero) -> int {
     using T = decltype(zero);
-    constexpr double past = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);  // exact, where the largest number is not
+    const double past = std::ldexp(1.0, std::numeric_limits<T>::digits);  // exact, where the largest number is not
     return static_cast<int>(number == std::floor(number) && number >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
                             number < past);
   };

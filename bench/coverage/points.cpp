@@ -157,9 +157,11 @@ void print_texts(int series) {
       const double ratio = std::exp(std::uniform_real_distribution<double>(-0.04, 0.04)(random));
       const Interval interval{ratio * std::exp(-half), ratio * std::exp(half)};
       const RatioText text = ratio_text(ratio, interval, {margin});
+      const size_t between = text.range.find(" to ");
+      const std::string low = text.range.substr(0, between), high = text.range.substr(between + 4);
       bool hidden = false, was_hidden = false;
       for (const double limit : {1.0, 1 + margin, 1 / (1 + margin)}) {
-        hidden = hidden || is_hidden(text.low, interval.low, limit) || is_hidden(text.high, interval.high, limit);
+        hidden = hidden || is_hidden(low, interval.low, limit) || is_hidden(high, interval.high, limit);
         was_hidden = was_hidden || is_hidden(fmt::format("{:.2f}", interval.low), interval.low, limit) ||
                      is_hidden(fmt::format("{:.2f}", interval.high), interval.high, limit);
       }

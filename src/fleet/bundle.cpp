@@ -28,7 +28,8 @@ bool is_program(const std::string& name) {
 void require_bundle(const std::string& path) {
   if (!std::filesystem::is_regular_file(path))
     throw Error(ErrorKind::input, fmt::format("--bundle: {} is not a file {}", path, how_to_make));
-  const ProgramResult listing = run_program({"tar", "-tf", path}, "it reads the archive of --bundle");
+  // Absolute, since tar takes the a of a:b.tar for a host.
+  const ProgramResult listing = run_program({"tar", "-tf", std::filesystem::absolute(path).string()}, "it reads the archive of --bundle");
   const std::vector<std::string> lines = split(listing.output, '\n');
   if (listing.timed_out || !listing.exit.ok())
     throw Error(ErrorKind::input, fmt::format("--bundle: {} cannot be unpacked: {} {}", path, printable(lines.front()), how_to_make));

@@ -65,7 +65,9 @@ class InterleaveTest(StoreCase):
         result = self.run_ok("--repeats", "3", "--duration", "500ms")
         self.assertEqual(len(self.rows()), 6)
         self.assertEqual(self.facts("interleaved.arm"), ["1/2"] * 3 + ["2/2"] * 3)
-        self.assertRegex(result.stdout, self.comparison)
+        # Windows that short have no ratio, so the repeats are compared, and that alone.
+        self.assertRegex(result.stdout, "is the fastest|no significant difference")
+        self.assertNotIn("pairs of time slices", result.stdout)
 
     def test_resume_measures_what_is_missing(self):
         self.run_ok(*SHORT, backend="null")

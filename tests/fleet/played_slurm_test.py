@@ -49,12 +49,13 @@ class PlayedSlurmTest(FleetCase):
             subprocess.run(["tar", "-cf", f"{self.dir}/{name}.tar", "-C", f"{self.dir}/{name}", "deepgap"], check=True)
 
         archive("empty")
+        archive("host:empty")  # a name that tar takes for one on another machine
         archive("unloadable", "#!/bin/sh\necho 'deepgap: libfoo.so.1: cannot open shared object file' >&2\nexit 127\n")
         archive("silent", "#!/bin/sh\nexit 1\n")
         self.write("no archive " * 1000, "text.tar")
         for name, words in [("text", "cannot be unpacked: tar: This does not look like a tar archive"), ("empty", "holds no FOLDER/bin/deepgap"),
-                            ("none", "is not a file")]:
-            told = self.fleet(self.study(name=name), "--scheduler", "slurm", "--bundle", name + ".tar", code=2)
+                            ("host:empty", "holds no FOLDER/bin/deepgap"), ("none", "is not a file")]:
+            told = self.fleet(self.study(), "--scheduler", "slurm", "--bundle", name + ".tar", code=2)
             self.assertRegex(told, rf"^deepgap: --bundle: {name}.tar {words} \(cmake")
         # After the submission, and before a node reads it, somebody replaces the archive.
         replaced = {"cut": "text", "emptied": "empty"}

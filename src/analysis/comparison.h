@@ -31,9 +31,8 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
 // is none.
 double certain_effect(const std::optional<Comparison>& comparison);
 
-// "1.21 times (1.15 to 1.27) that of onnxruntime", "not significantly different from onnxruntime (ratio 1.02, 0.97 to
-// 1.07)". An interval that spans more than a factor of 20 has no numbers. Without an interval there is no ratio: "not compared with
-// onnxruntime (single run)".
+// "1.21x (1.15 to 1.27) that of onnxruntime", "not significantly different from onnxruntime, 1.02x (0.97 to 1.07)", with the text of
+// ratio_text(). Without an interval there is no ratio: "not compared with onnxruntime (single run)".
 std::string comparison_words(const Comparison& comparison, const std::string& other);
 // "single run", "2 repeats, where a comparison takes 3"
 std::string why_too_few(const Comparison& comparison);

@@ -113,7 +113,7 @@ std::string threads_note(const std::vector<Job>& jobs, int cpus) {
     if (job.point.placement.devices.front().kind == "cpu") most = std::max(most, job.point.threads);
   }
   if (most <= cpus) return {};
-  return fmt::format("note: {} threads share the {} of this process: most wait for others (--threads {} gives each a CPU)", most,
+  return fmt::format("note: {} threads share the {} of this process and wait for each other (--threads {} gives each a CPU)", most,
                      count_of(cpus, "CPU", "CPUs"), cpus);
 }
 

@@ -55,8 +55,8 @@ class PlayedSlurmTest(FleetCase):
         self.write("no archive " * 1000, "text.tar")
         for name, words in [("text", "cannot be unpacked: tar: This does not look like a tar archive"), ("empty", "holds no FOLDER/bin/deepgap"),
                             ("host:empty", "holds no FOLDER/bin/deepgap"), ("none", "is not a file")]:
-            told = self.fleet(self.study(), "--scheduler", "slurm", "--bundle", name + ".tar", code=2)
-            self.assertRegex(told, rf"^deepgap: --bundle: {name}.tar {words} \(cmake")
+            message = self.fleet(self.study(), "--scheduler", "slurm", "--bundle", name + ".tar", code=2)
+            self.assertRegex(message, rf"^deepgap: --bundle: {name}.tar {words} \(cmake")
         # After the submission, and before a node reads it, somebody replaces the archive.
         replaced = {"cut": "text", "emptied": "empty"}
         for name in replaced:

@@ -108,7 +108,7 @@ class SlurmTest(FleetCase):
         # Each task measures for six seconds and more, so those that have begun still run when Slurm preempts them.
         self.study(points=6, repeats=2, iterations=300, latency="10ms")
         self.submit("--task-time", "8s", "--partition", "low", "--hand-in", "100ms")
-        self.until(lambda: attempts() and len(self.running()) >= 2, "two tasks run, one of which has begun")
+        self.until(lambda: attempts() and len(self.running()) >= 2, "two tasks run and one of them has written its attempt")
         self.slurm("sbatch", "--parsable", "-p", "high", f"--nodes={NODES}", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 2")
         self.fleet("wait", "s.fleet")
         self.assert_exactly_once()

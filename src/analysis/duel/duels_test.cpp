@@ -49,7 +49,7 @@ TEST(Duels, InterleavedEnginesWithoutARatioAreComparedByTheirRepeats) {
       record.verdict = Verdict::valid;
       record.estimates["throughput"] = {100, 99, 101, 100};
       record.facts[interleaved_arm_fact] = std::string(arm);
-      record.facts[interleaved_arms_fact] = std::string("native, onnxruntime");
+      record.facts[interleaved_arms_fact] = std::string("native + onnxruntime");
     }
   };
   add_start(0);

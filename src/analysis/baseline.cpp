@@ -83,7 +83,7 @@ const std::vector<Metric>& ratio_metrics() {
       in_column({170},
                 of_points("throughput_ratio", "throughput over that of the fastest baseline point of the same model, scenario and batch")),
       in_column({180}, of_points("throughput_per_device_ratio", "throughput_ratio for each device of either side")),
-      in_column({190}, of_points("items_per_s_per_w_ratio", "items a second and watt over those of the baseline")),
+      in_column({190}, of_points("items_per_s_per_w_ratio", "items/s per watt over those of the baseline")),
       in_column({200}, of_points("items_per_cost_ratio", "items for the money over those of the baseline")),
       of_points("device_speedup", "throughput on several devices over that of one of them, all else alike"),
       in_column({210}, of_points("scaling_efficiency",

@@ -99,8 +99,8 @@ class Counter {
       if (run_.whole.metrics.contains(metric)) run_.whole.metrics[metric] = sum;
     }
     if (any)
-      run_.notes.push_back(fmt::format("{} of the whole are the sum of its {}: of the whole, as it is timed, all were counted as zero",
-                                       words(group), run_.by_kernel ? "kernels" : "layers"));
+      run_.notes.push_back(fmt::format("{} of the whole are the sum of its {}, since the counters read zero for the whole", words(group),
+                                       run_.by_kernel ? "kernels" : "layers"));
   }
 
   // Known work first, then `work`, which makes `ranges` more of them.

@@ -79,7 +79,7 @@ std::string why(int error) {
     case ENOENT:
     case EOPNOTSUPP:
     case ENODEV:
-      return "this CPU, or the virtual machine's, does not offer it";
+      return "this CPU or virtual machine does not offer it";
     case ENOSYS:
       return "this kernel has no perf_event";
     default:
@@ -125,7 +125,7 @@ void CpuCounters::open(const std::string& name, int type, unsigned long long con
 }
 
 void CpuCounters::open_machine() {
-  for (const std::string& name : machine_event_names()) missing_[name] = "this system names no source of it for perf_event";
+  for (const std::string& name : machine_event_names()) missing_[name] = "this system has no perf_event source for it";
   for (const MachineEvent& event : table_.machine_events) missing_.erase(event.name);
   for (const MachineEvent& event : table_.machine_events)
     for (const int cpu : event.cpus) {
@@ -142,7 +142,7 @@ void CpuCounters::begin() {
   missing_.clear();
   const std::vector<int> threads = table_.threads();
   for (const CounterName& counter : names) open(counter.name, counter.type, counter.config, 1, threads);
-  for (const std::string& name : width_event_names()) missing_[name] = "its code on this kind of CPU is not known here";
+  for (const std::string& name : width_event_names()) missing_[name] = "deepgap does not know its code on this kind of CPU";
   for (const WidthEvent& event : table_.width_events) {
     missing_.erase(event.name);
     open(event.name, PERF_TYPE_RAW, event.config, event.operations, threads);

@@ -43,23 +43,24 @@ void add_bound(const ProfileRows& rows, std::vector<Explanation>& all) {
   if (memory + compute <= 0 || !rows.all.of_roof) return;
   const bool is_memory = memory >= compute;
   if (*rows.all.of_roof < far_from_roof) {
-    all.push_back({"far_from_bounds",
-                   fmt::format("Neither arithmetic nor memory limits it: the layers reach {} of what the measured peaks allow",
-                               whole_percent(*rows.all.of_roof)),
-                   fmt::format("they take {} ms where {} ms would do; kernels, threads or what else runs on the device do",
-                               number_text(rows.all.seconds * 1e3), number_text(rows.all.roof_seconds.value_or(0) * 1e3))});
+    all.push_back(
+        {"far_from_bounds",
+         fmt::format("Neither arithmetic nor memory limits the layers: they reach {} of the measured peaks",
+                     whole_percent(*rows.all.of_roof)),
+         fmt::format("They take {} ms; at the measured peaks it would be {} ms. Kernels, threads or other work on the device limit them",
+                     number_text(rows.all.seconds * 1e3), number_text(rows.all.roof_seconds.value_or(0) * 1e3))});
     return;
   }
   const std::string reach =
-      fmt::format("the layers take {} ms where the measured peaks allow {} ms: {} of them", number_text(rows.all.seconds * 1e3),
+      fmt::format("The layers take {} ms; at the measured peaks they would take {} ms ({})", number_text(rows.all.seconds * 1e3),
                   number_text(rows.all.roof_seconds.value_or(0) * 1e3), whole_percent(*rows.all.of_roof));
-  all.push_back(
-      {is_memory ? "memory_bound" : "compute_bound",
-       is_memory ? fmt::format("Bound by memory: {} of the layers' time goes to layers whose bytes take longer than their arithmetic",
-                               whole_percent(memory))
-                 : fmt::format("Bound by arithmetic: {} of the layers' time goes to layers whose operations take longer than their bytes",
-                               whole_percent(compute)),
-       reach});
+  all.push_back({is_memory ? "memory_bound" : "compute_bound",
+                 is_memory
+                     ? fmt::format("Memory-bound: {} of the layers' time is in layers whose bytes take longer than their arithmetic",
+                                   whole_percent(memory))
+                     : fmt::format("Compute-bound: {} of the layers' time is in layers whose arithmetic takes longer than their bytes",
+                                   whole_percent(compute)),
+                 reach});
 }
 
 void add_gaps(const Trace& trace, std::vector<Explanation>& all) {
@@ -73,11 +74,10 @@ void add_gaps(const Trace& trace, std::vector<Explanation>& all) {
   const bool in_graph = std::any_of(trace.kernels.begin(), trace.kernels.end(), [](const Kernel& k) { return k.graph_node != 0; });
   all.push_back(
       {"launch_bound",
-       fmt::format("Bound by launches: nothing runs on the device for {} of the time between its first and its last kernel",
-                   whole_percent(idle)),
-       fmt::format("{} gaps of together {:.1f} us; half of the {} kernels take less than {:.1f} us. {}", summary.gaps.size(),
+       fmt::format("Launch-bound: the device is idle for {} of the time between its first and its last kernel", whole_percent(idle)),
+       fmt::format("{} gaps take {:.1f} us in all; half of the {} kernels take less than {:.1f} us. {}", summary.gaps.size(),
                    static_cast<double>(summary.gap_ns()) / 1e3, trace.kernels.size(), static_cast<double>(times[times.size() / 2]) / 1e3,
-                   in_graph ? "They are in a CUDA graph already: fewer and larger kernels or a larger batch would help"
+                   in_graph ? "They already run as a CUDA graph: fewer and larger kernels or a larger batch would help"
                             : "A CUDA graph, fewer kernels or a larger batch would help")});
 }
 
@@ -103,20 +103,20 @@ bool leaves_much_idle(const Occupancy& occupancy) {
 Explanation few_warps(const Noticed& low, double share) {
   return {
       "low_occupancy",
-      fmt::format("Few warps: {} of the kernels' time is in kernels that fill less than a quarter of a multiprocessor's warps",
+      fmt::format("Low occupancy: {} of the kernels' time is in kernels that fill less than a quarter of a multiprocessor's warps",
                   whole_percent(share)),
-      fmt::format("{} with {} registers a thread and {} of shared memory: {} block{} at a time, limited by {}. Kernels that keep tensor "
-                  "cores busy with few warps are made so",
+      fmt::format("{} uses {} registers a thread and {} of shared memory: {} block{} at a time, limited by {}. Many tensor-core kernels "
+                  "need few warps and are written this way",
                   kernel_words(low.longest->name), low.longest->registers, format_bytes(static_cast<double>(low.longest->shared_bytes)),
                   low.occupancy.blocks, low.occupancy.blocks == 1 ? "" : "s", low.occupancy.limiter)};
 }
 
 Explanation few_blocks(const Noticed& tail, double share, int multiprocessors) {
-  return {"tail",
-          fmt::format("Not enough blocks: {} of the kernels' time is in grids that leave much of the device idle in their last round",
-                      whole_percent(share)),
-          fmt::format("{} is {:.1f} rounds of what {} multiprocessors hold at once", kernel_words(tail.longest->name), tail.occupancy.waves,
-                      multiprocessors)};
+  return {
+      "tail",
+      fmt::format("Tail effect: {} of the kernels' time is in grids whose last wave leaves much of the device idle", whole_percent(share)),
+      fmt::format("{} takes {:.1f} waves of the blocks that {} multiprocessors hold at once", kernel_words(tail.longest->name),
+                  tail.occupancy.waves, multiprocessors)};
 }
 
 void add_occupancy(const Trace& trace, const GpuCeilings& gpu, std::vector<Explanation>& all) {
@@ -154,11 +154,11 @@ bool add_counted_tensor_cores(const ProfileHeader& header, const LayerProfile& p
   if (longest != nullptr && header.precision != "fp32" && without >= worth_saying * products)
     all.push_back(
         {"tensor_cores_unused",
-         fmt::format("Tensor cores unused: {} of the time of convolutions and products is in kernels that do nothing on them, though "
-                     "{} allows them",
-                     whole_percent(without / products), header.precision),
-         fmt::format("the longest is {}, {:.1f} us. Their operations were counted by the hardware", kernel_words(longest->name),
-                     longest->seconds * 1e6)});
+         fmt::format(
+             "Tensor cores unused: {} of the time of convolutions and GEMMs is in kernels that do not use them, though {} allows it",
+             whole_percent(without / products), header.precision),
+         fmt::format("The longest is {}, {:.1f} us. Hardware counters show that it runs no tensor-core operation",
+                     kernel_words(longest->name), longest->seconds * 1e6)});
   return true;
 }
 
@@ -172,15 +172,15 @@ void add_counted(const LayerProfile& profile, const WorkTable& table, std::vecto
   const WorkRow& network = table.network;
   if (seconds > 0 && memory + compute > 0 && network.of_roof)
     all.push_back({"counted_bound",
-                   fmt::format("By what the hardware counted {} of the kernels' time is bound by memory and {} by arithmetic",
+                   fmt::format("By hardware counters {} of the kernels' time is memory-bound and {} compute-bound",
                                whole_percent(memory / seconds), whole_percent(compute / seconds)),
-                   fmt::format("the network moves {:.0f} GB/s of DRAM and reaches {} of the {} bound",
+                   fmt::format("The network moves {:.0f} GB/s of DRAM and reaches {} of its {} bound",
                                network.dram_bytes_per_s().value_or(0) / 1e9, whole_percent(*network.of_roof), network.bound)});
   const GraphWork graph = graph_work(profile);
   if (network.bytes && graph.bytes > 0 && *network.bytes > much_more * graph.bytes)
     all.push_back(
-        {"more_traffic", fmt::format("The device's memory moves {:.1f} times what the network needs", *network.bytes / graph.bytes),
-         fmt::format("{} of DRAM were counted; each value moved once is {}: tiles read again, padding, changes of layout, workspaces",
+        {"more_traffic", fmt::format("DRAM traffic is {:.1f} times what the network needs", *network.bytes / graph.bytes),
+         fmt::format("{} were counted; moving each value once takes {}. Tiles read again, padding, layout changes and workspaces add to it",
                      format_bytes(*network.bytes), format_bytes(graph.bytes))});
 }
 
@@ -204,10 +204,10 @@ void add_caches(const WorkTable& table, std::vector<Explanation>& all) {
   if (longest == nullptr || held < worth_saying * seconds) return;
   all.push_back(
       {"cache_bound",
-       fmt::format("Held by caches: {} of the kernels' time is in kernels that use more of a cache's bandwidth than of the memory's "
-                   "or of arithmetic's",
-                   whole_percent(held / seconds)),
-       fmt::format("the longest is {}: {} of what {} gives; larger tiles in registers and shared memory ask the caches for less",
+       fmt::format(
+           "Cache-bound: {} of the kernels' time is in kernels that are nearer to a cache's peak than to those of DRAM and arithmetic",
+           whole_percent(held / seconds)),
+       fmt::format("The longest is {}: {} of the bandwidth of {}. Larger tiles in registers and shared memory would need less of it",
                    kernel_words(longest->name), whole_percent(*level_of_longest->of_bandwidth), level_of_longest->name)});
 }
 
@@ -228,12 +228,12 @@ void add_tile_overhang(const LayerProfile& profile, const WorkTable& table, std:
   }
   if (counted <= 0 || beyond < tiles_worth_saying * counted) return;
   const double asked = 2 * static_cast<double>(profile.layers[worst].macs);
-  all.push_back({"tile_overhang",
-                 fmt::format("Tiles hang over: {} of what tensor cores multiply is beyond the edges of the layers, or padding",
-                             whole_percent(beyond / counted)),
-                 fmt::format("most of it in {}: {:.2f} times its multiply-adds; batches and channels that tiles divide, or smaller tiles, "
-                             "have less",
-                             profile.layers[worst].name, (most + asked) / asked)});
+  all.push_back(
+      {"tile_overhang",
+       fmt::format("Padded tiles: {} of what tensor cores multiply lies beyond the edges of layers", whole_percent(beyond / counted)),
+       fmt::format("Most of it is in {}, which multiplies {:.2f} times what it needs. Batches and channels that are multiples of the "
+                   "tile, or smaller tiles, waste less",
+                   profile.layers[worst].name, (most + asked) / asked)});
 }
 
 void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const GpuCeilings& gpu, std::vector<Explanation>& all) {
@@ -248,12 +248,13 @@ void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const Gpu
     if (longest == nullptr || kernel.ns() > longest->ns()) longest = &kernel;
   }
   if (!allowed || longest == nullptr || static_cast<double>(without) < worth_saying * static_cast<double>(products)) return;
-  all.push_back({"tensor_cores_unused",
-                 fmt::format("Tensor cores unused: {} of the time of convolutions and products is in kernels that use none by their names, "
-                             "though {} allows them",
-                             whole_percent(static_cast<double>(without) / static_cast<double>(products)), header.precision),
-                 fmt::format("the longest is {}, {:.1f} us. Names alone prove nothing; counters do", kernel_words(longest->name),
-                             static_cast<double>(longest->ns()) / 1e3)});
+  all.push_back(
+      {"tensor_cores_unused",
+       fmt::format("Tensor cores unused: {} of the time of convolutions and GEMMs is in kernels whose names do not show their use, "
+                   "though {} allows it",
+                   whole_percent(static_cast<double>(without) / static_cast<double>(products)), header.precision),
+       fmt::format("The longest is {}, {:.1f} us. A name is not proof; hardware counters are", kernel_words(longest->name),
+                   static_cast<double>(longest->ns()) / 1e3)});
 }
 
 void add_power(const ProfileHeader& header, const Ceilings& ceilings, std::vector<Explanation>& all) {
@@ -261,9 +262,9 @@ void add_power(const ProfileHeader& header, const Ceilings& ceilings, std::vecto
   if (peak == nullptr || !peak->sustained || peak->sustained->limited_by.find("power") == std::string::npos) return;
   all.push_back(
       {"power_capped",
-       fmt::format("The power limit holds this device back: it sustains {1} of its best in {0}", peak->precision,
+       fmt::format("Power-limited: this device sustains {1} of its short-term peak in {0}", peak->precision,
                    whole_percent(peak->sustained->per_s / peak->flop_per_s)),
-       fmt::format("{:.0f} TFLOP/s in bursts, {:.0f} sustained at {:.2f} GHz and {:.0f} W ({})", peak->flop_per_s / 1e12,
+       fmt::format("It reaches {:.0f} TFLOP/s in bursts and sustains {:.0f} at {:.2f} GHz and {:.0f} W ({})", peak->flop_per_s / 1e12,
                    peak->sustained->per_s / 1e12, peak->sustained->sm_hz / 1e9, peak->sustained->power_w, peak->sustained->limited_by)});
 }
 
@@ -279,9 +280,9 @@ void add_far_layers(const ProfileRows& rows, std::vector<Explanation>& all) {
   if (count == 0 || distances.empty() || rows.whole_seconds <= 0) return;
   const ProfileRow& worst = rows.layers[distances.front().layer];
   all.push_back({"far_layers",
-                 fmt::format("{} layer{} far from {} bound: at it, {} of the whole would be gone", count, count == 1 ? " is" : "s are",
-                             count == 1 ? "its" : "their", whole_percent(seconds / rows.whole_seconds)),
-                 fmt::format("the furthest is {}: {} ms where {} would do ({})", worst.name, number_text(worst.seconds * 1e3),
+                 fmt::format("{} layer{} far from {} bound; at the bound the whole would take {} less time", count,
+                             count == 1 ? " is" : "s are", count == 1 ? "its" : "their", whole_percent(seconds / rows.whole_seconds)),
+                 fmt::format("The furthest is {}: it takes {} ms, and {} ms at its {} bound", worst.name, number_text(worst.seconds * 1e3),
                              number_text(worst.roof_seconds.value_or(0) * 1e3), worst.bound)});
 }
 
@@ -289,14 +290,15 @@ void add_between(const ProfileRows& rows, std::vector<Explanation>& all) {
   if (rows.layers.empty() || rows.whole_seconds <= 0 || rows.between_seconds < worth_saying * rows.whole_seconds) return;
   if (rows.copied_seconds > rows.between_seconds / 2) {
     all.push_back({"copies",
-                   fmt::format("{} of the time copies inputs and outputs between host and device",
+                   fmt::format("{} of the time goes to copies of inputs and outputs between host and device",
                                whole_percent(rows.copied_seconds / rows.whole_seconds)),
-                   fmt::format("{:.3f} ms of {:.3f}; run measures it too with inputs=host, and leaves it out with --axis inputs=device",
+                   fmt::format("They take {:.3f} of {:.3f} ms; deepgap run leaves them out with --axis inputs=device",
                                rows.copied_seconds * 1e3, rows.whole_seconds * 1e3)});
     return;
   }
-  all.push_back({"between_layers", fmt::format("{} of the time is in no layer", whole_percent(rows.between_seconds / rows.whole_seconds)),
-                 fmt::format("{:.3f} ms of {:.3f}: handing a batch over, copies of inputs and outputs, waiting between layers",
+  all.push_back({"between_layers",
+                 fmt::format("{} of the time is outside the layers", whole_percent(rows.between_seconds / rows.whole_seconds)),
+                 fmt::format("It is {:.3f} of {:.3f} ms: submitting the batch, copying inputs and outputs, waiting between layers",
                              rows.between_seconds * 1e3, rows.whole_seconds * 1e3)});
 }
 

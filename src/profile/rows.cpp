@@ -80,8 +80,9 @@ std::vector<std::pair<std::string, Sum>> grouped(const std::vector<ProfileRow>& 
 void add_notes(const LayerProfile& profile, const Ceilings& ceilings, const std::string& precision, ProfileRows& rows) {
   const double off = rows.whole_seconds > 0 ? rows.between_seconds / rows.whole_seconds : 0;
   if (!profile.layers.empty() && std::abs(off) > most_between)
-    rows.notes.push_back(
-        fmt::format("the layers add up to {:.1f} % of the whole: more than {:.0f} % is not theirs", 100 * (1 - off), 100 * most_between));
+    rows.notes.push_back(off > 0
+                             ? fmt::format("the layers take {:.1f} % of the time of the whole; the rest is outside them", 100 * (1 - off))
+                             : fmt::format("one by one the layers take {:.1f} % of the time of the whole", 100 * (1 - off)));
   if (profile.trace && !profile.times_of_kernels && !profile.layers.empty())
     rows.notes.push_back(
         "the layers' times are the engine's own, with a clock around each: on a GPU a small one takes as long as its launch");

@@ -1,5 +1,6 @@
 #include "profile/show.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "ceilings/data_sheet.h"
 #include "profile/explanations.h"
@@ -109,9 +110,9 @@ std::string sums_text(const ProfileHeader& header, const ProfileRows& rows, size
   }
   text += line("whole", name_width, "", operator_width, whole);
   if (rows.whole_seconds > 0)
-    text +=
-        fmt::format("{:.1f} items/s. Between layers is what a plain run takes more than all layers: passing data on, inputs, timestamps.\n",
-                    static_cast<double>(header.batch) / rows.whole_seconds);
+    text += fmt::format(
+        "{} items/s. Between layers is the time of a plain run beyond that of its layers: passing data on, inputs, timestamps.\n",
+        significant_text(static_cast<double>(header.batch) / rows.whole_seconds, 4));
   return text;
 }
 

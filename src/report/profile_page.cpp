@@ -1,5 +1,6 @@
 #include "report/profile_page.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "ceilings/data_sheet.h"
 #include "kernels/families.h"
@@ -114,9 +115,9 @@ class Page {
   }
   std::string lede() const {
     const double items = rows_.whole_seconds > 0 ? static_cast<double>(header_.batch) / rows_.whole_seconds : 0;
-    std::string out =
-        fmt::format("<p class=\"lede\">{}, {}, batch {}: {} ms a batch, {:.1f} items/s.</p>\n<dl class=\"stats\">",
-                    html_escaped(profile_.engine), html_escaped(header_.precision), header_.batch, ms(rows_.whole_seconds), items);
+    std::string out = fmt::format("<p class=\"lede\">{}, {}, batch {}: {} ms a batch, {} items/s.</p>\n<dl class=\"stats\">",
+                                  html_escaped(profile_.engine), html_escaped(header_.precision), header_.batch, ms(rows_.whole_seconds),
+                                  significant_text(items, 4));
     const auto stat = [&](const std::string& value, const std::string& name) {
       out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", name, value);
     };

@@ -70,12 +70,19 @@ class BatchPeak final : public Finding {
     std::stable_sort(fastest_first.begin(), fastest_first.end(),
                      [&](const Sweep& a, const Sweep& b) { return throughput(a) > throughput(b); });
     const int64_t least = *enough.begin(), most = *enough.rbegin();
-    statement.headline = least == most ? fmt::format("{}: batch {} is enough to be within 5 % of the peak", workload.label, least)
-                                       : fmt::format("{}: 95 % of the peak is reached at batch {} to {}", workload.label, least, most);
+    statement.headline = fmt::format("{}: {}", workload.label, headline_of(sweeps, least, most));
     statement.detail = sweeps.size() == 1 ? words_for(sweeps[0]) : words_for_all(fastest_first);
     const Sweep& fastest = fastest_first.front();
     if (fastest.peak != fastest.first) statement.effect = certain_effect(compare_points(*fastest.peak, *fastest.first, "throughput"));
     return statement;
+  }
+
+  // If every line is fastest at its largest batch alone, none has shown a peak.
+  static std::string headline_of(const std::vector<Sweep>& sweeps, int64_t least, int64_t most) {
+    const bool rises = std::all_of(sweeps.begin(), sweeps.end(), [](const Sweep& sweep) { return sweep.enough == sweep.last; });
+    if (rises && least == most) return fmt::format("throughput is highest at batch {}, the largest measured", most);
+    if (least == most) return fmt::format("batch {} is enough to be within 5 % of the peak", least);
+    return fmt::format("95 % of the peak is reached at batch {} to {}", least, most);
   }
 
   // Lines of which the same holds share a sentence.

@@ -110,7 +110,7 @@ TEST(Findings, a_peak_at_the_largest_batch_may_lie_beyond) {
   ResultsCollector collector;
   for (const int64_t batch : {1, 2, 4}) add(collector, {.batch = batch, .throughputs = {50.0 * static_cast<double>(batch)}});
   const auto said = find("batch_peak", collector);
-  EXPECT_THAT(said.at(0).headline, HasSubstr("batch 4 is enough"));
+  EXPECT_THAT(said.at(0).headline, HasSubstr("highest at batch 4, the largest measured"));
   EXPECT_THAT(said.at(0).detail, HasSubstr("may lie beyond"));
 }
 

@@ -16,8 +16,8 @@ TEST(Findings, a_gpu_that_waits_for_its_host) {
   add(collector, {.batch = 64, .throughputs = {900}, .device = "cuda", .metrics = {{"device_idle_share", 0.02}, {"host_bound", 0}}});
   const auto said = find("host_bound", collector);
   ASSERT_THAT(said, SizeIs(1));
-  EXPECT_EQ(said[0].headline, "resnet50: 1 of 2 points are host-bound");
-  EXPECT_THAT(said[0].detail, HasSubstr("idle for 43"));
+  EXPECT_EQ(said[0].headline, "resnet50: the GPU waits for the host in 1 of 2 points");
+  EXPECT_THAT(said[0].detail, HasSubstr("43"));
   EXPECT_THAT(said[0].points, SizeIs(1));
 }
 
@@ -56,7 +56,7 @@ TEST(Findings, most_items_a_joule) {
   add(collector, {.batch = 64, .throughputs = {900, 900, 900}, .metrics = {{"items_per_s_per_w", 2.0}}});
   const auto said = find("per_watt", collector);
   ASSERT_THAT(said, SizeIs(1));
-  EXPECT_THAT(said[0].headline, HasSubstr("2.50 items a second and watt with native at batch 32"));
+  EXPECT_THAT(said[0].headline, HasSubstr("2.50 items/s per watt with native at batch 32"));
   EXPECT_THAT(said[0].detail, HasSubstr("1.25x"));
   EXPECT_THAT(said[0].points, SizeIs(2));
 }

@@ -51,8 +51,9 @@ class HostBound final : public Finding {
   static Statement statement(const Workload& workload, const Waiting& waiting, const std::vector<PointSummary>& all) {
     const PointSummary& worst = *waiting.idle.front();
     Statement statement{Tone::note, "", "", {}};
-    statement.headline = fmt::format("{}: {} of {} points are host-bound", workload.label, waiting.idle.size(), waiting.known);
-    statement.detail = fmt::format("The most is {}: its GPU is idle for {} of the time.", PointLabels(all).of(worst),
+    statement.headline =
+        fmt::format("{}: the GPU waits for the host in {} of {} points", workload.label, waiting.idle.size(), waiting.known);
+    statement.detail = fmt::format("It waits most in {}: {} of the time.", PointLabels(all).of(worst),
                                    format_percent(worst.find("device_idle_share")->estimate.value));
     for (const PointSummary* point : waiting.idle) statement.points.push_back(point);
     return statement;

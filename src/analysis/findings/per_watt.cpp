@@ -17,7 +17,7 @@ class PerWatt final : public Finding {
   std::string id() const override { return "per_watt"; }
   int order() const override { return 44; }
   std::string describe() const override {
-    return "The usable point of each model with the most items a second and watt, against the point of the same line with the highest "
+    return "The usable point of each model with the most items/s per watt, against the point of the same line with the highest "
            "throughput.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
@@ -31,7 +31,7 @@ class PerWatt final : public Finding {
  private:
   static Statement statement(const Workload& workload, const BestValue& best) {
     Statement statement;
-    statement.headline = fmt::format("{}: {} items a second and watt with {} at batch {}", workload.label,
+    statement.headline = fmt::format("{}: {} items/s per watt with {} at batch {}", workload.label,
                                      format_estimate(best.point->find(metric)->estimate), best.line->label, best.point->point.batch);
     statement.points = {best.point};
     const PointSummary* fastest = best.line->peak();

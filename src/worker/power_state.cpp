@@ -11,8 +11,9 @@ namespace deepgap {
 namespace {
 
 constexpr double relevant_fall = 0.02;
-// A GPU may be read once a second only, and at the edges of a window shortly outside of it.
-constexpr Nanoseconds shortly_before = 2'000'000'000, edge = 200'000'000;
+// A GPU may be read once a second only, and at the edges of a window shortly outside of it. An older reading may be from before the
+// warm-up, which often reaches the limit itself within a second.
+constexpr Nanoseconds shortly_before = 1'000'000'000, edge = 200'000'000;
 
 const Series* find_series(std::span<const Series> series, const std::string& name) {
   const auto found = std::find_if(series.begin(), series.end(), [&](const Series& one) { return one.name == name; });

@@ -58,6 +58,16 @@ TEST(PowerState, AReadingASecondIsEnough) {
   EXPECT_EQ(power_state(series, {"steady", 10 * second, 12 * second}).word, "sustained");
 }
 
+TEST(PowerState, AReadingFromBeforeTheWarmUpMakesNoBurst) {
+  // As on an H200: the last reading before the window is of the time before two seconds of warm-up, which came to the limit.
+  std::vector<Series> series = gpu("cuda0", always, fast);
+  for (Series& one : series)
+    one.times = {8 * second + 100'000'000, 10 * second + 100'000'000, 11 * second + 100'000'000, 12 * second + 100'000'000};
+  series[0].values = {0, 4, 4, 4};
+  series[1].values = {1.98e9, 1.5e9, 1.49e9, 1.5e9};
+  EXPECT_EQ(power_state(series, {"steady", 10 * second, 13 * second}).word, "sustained");
+}
+
 TEST(PowerState, OneOfSeveralGpusDecides) {
   std::vector<Series> series = gpu("cuda0", always, fast);
   for (const Series& one : gpu("cuda1", after_half_a_second, falls)) series.push_back(one);

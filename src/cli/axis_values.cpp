@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <unordered_set>
 
 namespace deepgap {
 namespace {
@@ -49,8 +50,9 @@ std::string usual(const std::string& axis, const std::string& value) {
 
 std::vector<std::string> axis_values(const std::string& axis, const std::string& text, const std::string& place) {
   std::vector<std::string> values, others;
+  std::unordered_set<std::string> seen;
   const auto add = [&](const std::string& value) {
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    if (seen.insert(value).second) values.push_back(value);
   };
   const auto add_others = [&] {
     if (others.empty()) return;

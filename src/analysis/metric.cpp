@@ -63,6 +63,17 @@ std::string unit_of_value(const Metric& metric, const std::string& currency) {
   return metric.per.empty() ? unit : unit + " " + metric.per;
 }
 
+ReadableValue readable_value(const Metric& metric, const Estimate& estimate, const std::string& currency) {
+  ReadableValue readable{estimate, unit_of_value(metric, currency)};
+  constexpr double small = 0.1, in_milli = 1000;
+  if (metric.unit != "J" || !(std::abs(estimate.value) < small)) return readable;
+  readable.unit.insert(0, "m");
+  readable.estimate.value *= in_milli;
+  if (readable.estimate.low) *readable.estimate.low *= in_milli;
+  if (readable.estimate.high) *readable.estimate.high *= in_milli;
+  return readable;
+}
+
 namespace {
 
 // Returns metrics apart from the Record: a metric must see the worker's estimates, not what another metric made of them.

@@ -57,6 +57,12 @@ const Metric* find_metric(const std::string& id);
 std::string unit_text(const Metric& metric, const std::string& currency);
 // Returns the unit for use beside a number: "J an item", "EUR for 1000 items".
 std::string unit_of_value(const Metric& metric, const std::string& currency);
+// An estimate in a unit in which people read it, such as 6.975 "mJ an item" for 0.006975 J.
+struct ReadableValue {
+  Estimate estimate;
+  std::string unit;
+};
+ReadableValue readable_value(const Metric& metric, const Estimate& estimate, const std::string& currency);
 
 // The metric with what a family's rows do not say, for lists of rows.
 Metric over_repeats(Combine combine, Metric metric);

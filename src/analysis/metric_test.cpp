@@ -1,6 +1,7 @@
 #include "analysis/metric.h"
 
 #include "analysis/steady.h"
+#include "analysis/words.h"
 
 #include <gmock/gmock.h>
 
@@ -77,6 +78,11 @@ TEST(Metrics, each_knows_how_it_combines_where_it_is_shown_and_its_unit) {
   EXPECT_EQ(unit_text(*find_metric("cost_per_1000_items"), "EUR"), "EUR");
   EXPECT_EQ(unit_of_value(*find_metric("cost_per_1000_items"), "EUR"), "EUR for 1000 items");
   EXPECT_EQ(unit_of_value(*find_metric("energy_j_per_item"), "EUR"), "J an item");
+  const ReadableValue small =
+      readable_value(*find_metric("energy_j_per_item"), {.value = 0.006975, .low = 0.006924, .high = 0.007027}, "EUR");
+  EXPECT_EQ(format_estimate(small.estimate) + " " + small.unit, "6.975 mJ an item");
+  EXPECT_EQ(format_interval(small.estimate), "6.924 to 7.027");
+  EXPECT_EQ(readable_value(*find_metric("energy_j_per_item"), {.value = 0.25}, "EUR").unit, "J an item");
   EXPECT_EQ(unit_text(*find_metric("timings"), "EUR"), "");
 }
 

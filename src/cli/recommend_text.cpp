@@ -1,6 +1,7 @@
 #include "cli/recommend_text.h"
 
 #include "analysis/cost/prices.h"
+#include "analysis/metric.h"
 #include "analysis/ratio_text.h"
 #include "analysis/words.h"
 #include "base/quantity.h"
@@ -69,7 +70,8 @@ std::vector<std::string> facts_of(const Candidate& candidate, const Demand& dema
   if (candidate.cost_per_hour)
     facts.push_back(fmt::format("{} {} a month", format_significant(*candidate.cost_per_hour * hours_per_month, 4), currency));
   if (candidate.energy_j_per_item) {
-    facts.push_back(fmt::format("{} J an item", format_significant(*candidate.energy_j_per_item)));
+    const ReadableValue energy = readable_value(*find_metric("energy_j_per_item"), {.value = *candidate.energy_j_per_item}, currency);
+    facts.push_back(fmt::format("{} {}", format_significant(energy.estimate.value), energy.unit));
     if (demand.rate) facts.push_back(fmt::format("{} kWh a month", format_significant(kwh_per_month(candidate, rate))));
   }
   if (candidate.accuracy_loss)

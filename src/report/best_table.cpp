@@ -34,9 +34,10 @@ Row row_of(const View& view, const BestValue& best) {
   Row row;
   const Point& point = best.point->point;
   row.best = title_of(best.metric);
-  row.value = format_estimate(best.value) + " " + unit_of_value(*find_metric(best.metric), view.results.currency);
+  const ReadableValue value = readable_value(*find_metric(best.metric), best.value, view.results.currency);
+  row.value = format_estimate(value.estimate) + " " + value.unit;
   const MetricSummary* metric = best.point->find(best.metric);
-  row.interval = metric != nullptr && is_of_two(*metric) ? format_interval(*metric) : format_interval(best.value);
+  row.interval = metric != nullptr && is_of_two(*metric) ? format_interval(*metric) : format_interval(value.estimate);
   row.engine = point.backend;
   row.precision = name_of(point.precision);
   row.batch = point.batch == 0 ? "" : std::to_string(point.batch);

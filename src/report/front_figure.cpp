@@ -80,8 +80,14 @@ ChartPoint bare(ChartPoint point) {
 }  // namespace
 
 std::string value_text(const GoalMetric& goal, const PointSummary& point, const std::string& currency) {
-  const std::string unit = unit_of_value(metric_of(goal), currency);
-  return format_estimate(point.find(goal.metric)->estimate) + (unit.empty() ? "" : " " + unit);
+  const ReadableValue value = readable_value(metric_of(goal), point.find(goal.metric)->estimate, currency);
+  return format_estimate(value.estimate) + (value.unit.empty() ? "" : " " + value.unit);
+}
+
+std::string interval_text(const GoalMetric& goal, const PointSummary& point, const std::string& currency) {
+  const MetricSummary& summary = *point.find(goal.metric);
+  if (is_of_two(summary)) return format_interval(summary);
+  return format_interval(readable_value(metric_of(goal), summary.estimate, currency).estimate);
 }
 
 std::string front_figure(const Workload& workload, const Choosable& from, const GoalMetric& x, const GoalMetric& y,

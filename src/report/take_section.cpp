@@ -38,7 +38,7 @@ std::string table(const std::vector<BestByGoal>& rows, const std::string& curren
       "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">For</th><th scope=\"col\">take</th><th scope=\"col\" "
       "class=\"num\">which has</th></tr></thead><tbody>\n";
   for (const BestByGoal& row : rows) {
-    const std::string interval = format_interval(*row.point->find(row.goal->metric)), next = next_text(row);
+    const std::string interval = interval_text(*row.goal, *row.point, currency), next = next_text(row);
     html += fmt::format("<tr><td>{}</td><td>{}<small>{}</small></td><td class=\"num\">{}<small>{}</small></td></tr>\n",
                         html_escaped(row.goal->words), html_escaped(label_with_batch(*row.line, *row.point)),
                         next.empty() ? "" : "next: " + html_escaped(next), html_escaped(value_text(*row.goal, *row.point, currency)),

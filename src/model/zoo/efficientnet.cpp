@@ -30,6 +30,8 @@ class EfficientnetLite0 : public ZooModel {
   Preprocessing preprocessing() const override { return {.resize = 256, .crop = 224, .mean = {127, 127, 127}, .scale = {128, 128, 128}}; }
   std::map<std::string, std::string> weight_sets() const override { return {{"imagenet", "weights/efficientnet_lite0.safetensors"}}; }
   double trained_dropout() const override { return 0.2; }
+  // Seeded: outputs with 9 to 15 dB in BF16, by native and OpenVINO alike, where no node alone is worse than 44.
+  bool is_chaotic() const override { return true; }
   Graph build(const ZooOptions& options) const override;
 };
 

@@ -115,7 +115,7 @@ constexpr TheirAnswer answers[] = {
     {"-C", "hyperfine", other_command},
     {"--input", "hyperfine", "use --dataset seeded, zeros or a path"},
     {"--output", "hyperfine", "use --export-json FILE, or --json to print for programs"},
-    {"--show-output", "hyperfine", "use -v, which shows the last words of runs that failed"},
+    {"--show-output", "hyperfine", "use -v, which shows the last output of failed workers"},
     {"--ignore-failure", "hyperfine", "leave it out: a failure is a record, and the run continues"},
     {"--style", "hyperfine", "leave it out: -q hides the progress, and --json prints for programs"},
     {"--sort", "hyperfine", "leave it out: the table keeps the order of the flags, and a report sorts its tables"},

@@ -222,8 +222,8 @@ class ImportCommand final : public Command {
     if (added < imported.records.size()) fmt::print(", {} already present", imported.records.size() - added);
     fmt::print("\n");
     const auto cells = static_cast<int64_t>(imported.contradictions.size());
-    fmt::print("{}\n",
-               cells == 0 ? "no contradictions" : count_of(cells, "cell contradicts", "cells contradict") + " the others of its row:");
+    fmt::print("{}\n", cells == 0 ? "no contradictions"
+                                  : count_of(cells, "cell contradicts", "cells contradict") + " other cells of the same row:");
     for (const Contradiction& each : imported.contradictions)
       print_wrapped(fmt::format("  {} (row {}), {}: printed {}, expected {} = {}\n", each.label, each.row, each.column,
                                 short_text(each.printed, 6), short_text(each.expected, 4), each.formula));

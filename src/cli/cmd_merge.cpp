@@ -43,7 +43,9 @@ class MergeCommand final : public Command {
       out_ = in_.front();
       in_.erase(in_.begin());
     }
-    if (in_.empty()) throw Error(ErrorKind::usage, fmt::format("no store to read: deepgap merge {} IN ...", out_));
+    if (in_.empty())
+      throw Error(ErrorKind::usage,
+                  fmt::format("no stores to read: name them after the one to write, as in deepgap merge {} a.db b.db", out_));
     selection_ = which_.selection();
     return work_confined(limits_of_stores(in_, out_), [&] { return merge(interrupts); });
   }

@@ -157,10 +157,10 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
   const auto other_node =
       std::count_if(comparison.points.begin(), comparison.points.end(), [](const PointChange& p) { return p.other_node; });
   if (other_node > 0)
-    lines.push_back(fmt::format("{} on one node each, another one: how nodes of a kind differ is in the ratios, and in no interval",
+    lines.push_back(fmt::format("{} on one node each, and not the same one: ratios include differences between nodes, intervals do not",
                                 count_of(other_node, "point was measured", "points were measured")));
   if (comparison.offered > 0)
-    lines.push_back(fmt::format("{} left out: throughput is there the load that was offered; --metric {} compares them",
+    lines.push_back(fmt::format("{} left out, because throughput is the offered load there; --metric {} compares them",
                                 count_of(static_cast<int64_t>(comparison.offered), "point", "points"), metric_of_open_loops));
   const auto unmatched = unmatched_notes(comparison, settings, sides, labels);
   lines.insert(lines.end(), unmatched.begin(), unmatched.end());
@@ -267,7 +267,7 @@ std::string comparison_text(const ResultsComparison& comparison, const CompareSe
                           {"point", 28},
                           {"point", 24},
                           {"point", 16}});
-  if (cut) text += "(reasons of verdicts: --json has all, and a terminal of 110 columns)\n";
+  if (cut) text += "(for the reasons of verdicts use --json, or a terminal with 110 columns)\n";
   return text + fmt::format("{}, {} against {}: {}\n", settings.metric, sides.b, sides.a, counts_text(comparison, settings));
 }
 

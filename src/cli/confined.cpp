@@ -47,7 +47,7 @@ std::vector<std::string> folders_of(const std::vector<std::string>& outputs) {
 
 void limit_time(const ReaderLimits& limits) {
   out_of_time_line =
-      fmt::format("deepgap: {}: it takes more than the {} s of CPU time that reading it may take; the file may be made to do that\n",
+      fmt::format("deepgap: {}: reading it takes more than {} s of CPU time, which is the limit; the file may be malicious\n",
                   limits.subject, limits.cpu_seconds);
   std::signal(SIGXCPU, out_of_time);
   rlimit now{};

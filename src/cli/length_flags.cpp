@@ -75,7 +75,8 @@ std::optional<int> LengthFlags::repeats(const RunKind& kind) const {
   }
   const auto number = parse_int(*repeats_);
   if (!number || *number < 1 || *number > 1'000'000)
-    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --repeats: expected a number from 1, or auto", *repeats_));
+    throw Error(ErrorKind::usage,
+                fmt::format("invalid value '{}' for --repeats: expected a whole number of at least 1, or auto", *repeats_));
   return static_cast<int>(*number);
 }
 

@@ -294,7 +294,7 @@ constexpr TheirAnswer rarer_answers[] = {
     {"-fitc", "llama-bench", no_memory_limit},
     {"--fit-target", "llama-bench", no_memory_limit},
     {"--fit-ctx", "llama-bench", no_memory_limit},
-    {"--debug-mode", "hyperfine", "use -v, which shows the last words of runs that failed"},
+    {"--debug-mode", "hyperfine", "use -v, which shows the last output of failed workers"},
     {"--reference-name", "hyperfine", "leave it out: deepgap compare names its sides by their points"},
     {"--max-benchmarking-time", "hyperfine", "use --budget TIME, the longest measurement of a point"},
 };

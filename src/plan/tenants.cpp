@@ -79,7 +79,7 @@ void check_tenants(const Grid& grid) {
     if (find_axis(grid.axes, "tenant_cpus") != nullptr) fail("tenant_cpus is for tenants: add --tenant twice or more");
     return;
   }
-  if (grid.tenants.size() < 2) fail("a tenant needs another one beside it: give --tenant twice or more");
+  if (grid.tenants.size() < 2) fail("a tenant needs at least one other: give --tenant twice or more");
   if (grid.tenants.size() > most_tenants) fail(fmt::format("{} tenants; at most {}", grid.tenants.size(), most_tenants));
   for (size_t i = 0; i < grid.tenants.size(); ++i) check_tenant(grid, grid.tenants[i], i + 1);
 }

@@ -96,7 +96,7 @@ TEST(Tenants, the_planner_gives_a_set_as_one_batch_in_its_order) {
 
 TEST(Tenants, what_cannot_be_is_told) {
   const TenantAxes a{{"model", {"a"}}}, b{{"model", {"b"}}};
-  EXPECT_THAT(error_of_study({}, {a}), HasSubstr("needs another one beside it"));
+  EXPECT_THAT(error_of_study({}, {a}), HasSubstr("needs at least one other"));
   EXPECT_THAT(error_of_study({}, {a, {{"batch", {"2"}}}}), HasSubstr("tenant 2: no model"));
   EXPECT_THAT(error_of_study({{"tenant_cpus", {"half"}}}, {a, b}),
               HasSubstr("invalid value 'half' for tenant_cpus: expected share or split"));

@@ -91,7 +91,7 @@ std::string counted_text(const NcuFile& file, const std::string& title, size_t t
       "\nGFLOP/s and FLOP/byte are of FP32 lanes (fadd + fmul + 2 ffma); 'tensor T' are 10^12 operations a second on tensor cores, and "
       "'with t.c.' "
       "adds these.\n";
-  if (!all.has_tensor()) text += "Note: operations of tensor cores were not counted: what they did is in none of these figures.\n";
+  if (!all.has_tensor()) text += "Note: tensor-core operations were not counted, and are missing from these figures.\n";
   if (!all.has_dram()) text += "Note: DRAM bytes were not counted.\n";
   if (!all.has_seconds()) text += "Note: times were not counted: add gpu__time_duration.sum.\n";
   for (const std::string& note : file.notes) text += fmt::format("Note: {}.\n", note);

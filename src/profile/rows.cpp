@@ -84,10 +84,9 @@ void add_notes(const LayerProfile& profile, const Ceilings& ceilings, const std:
                              ? fmt::format("the layers take {:.1f} % of the time of the whole; the rest is outside them", 100 * (1 - off))
                              : fmt::format("one by one the layers take {:.1f} % of the time of the whole", 100 * (1 - off)));
   if (profile.trace && !profile.times_of_kernels && !profile.layers.empty())
-    rows.notes.push_back(
-        "the layers' times are the engine's own, with a clock around each: on a GPU a small one takes as long as its launch");
+    rows.notes.push_back("the engine timed its layers one by one: on a GPU a small layer takes as long as its launch");
   if (!profile.left_over.empty())
-    rows.notes.push_back(fmt::format("no layer names {} node{} that multiply, such as {}: rates and ratios leave {} out",
+    rows.notes.push_back(fmt::format("no layer contains {} multiplying node{}, such as {}: rates and ratios leave {} out",
                                      profile.left_over.size(), profile.left_over.size() == 1 ? "" : "s", profile.left_over.front(),
                                      profile.left_over.size() == 1 ? "it" : "them"));
   const auto is_own = [&](const ComputeCeiling& ceiling) {

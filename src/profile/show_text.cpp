@@ -153,7 +153,7 @@ std::string profile_text(const ProfileHeader& header, const LayerProfile& profil
   }
   text += sums_text(header, rows, name_width, operator_width);
   if (profile.whole_after_ns > 0 && profile.whole_ns > 0)
-    text += fmt::format("After the device was watched a plain run took {:.3f} ms, {:.3f} times as long as before.\n",
+    text += fmt::format("After the device was traced, a plain run took {:.3f} ms, {:.3f} times as long as before.\n",
                         static_cast<double>(profile.whole_after_ns) / 1e6,
                         static_cast<double>(profile.whole_after_ns) / static_cast<double>(profile.whole_ns));
   text += "\n";

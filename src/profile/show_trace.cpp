@@ -21,10 +21,9 @@ double ms(Nanoseconds ns) { return static_cast<double>(ns) / 1e6; }
 double share(Nanoseconds part, Nanoseconds whole) { return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); }
 
 std::string device_line(const Trace& trace, const TraceSummary& summary) {
-  std::string text =
-      fmt::format("device: {} kernels and {} copies in {:.3f} ms: something runs {:.1f} % of it, copies {:.1f} %, gaps {:.1f} %",
-                  trace.kernels.size(), trace.copies.size(), ms(summary.span), 100 * share(summary.busy, summary.span),
-                  100 * share(summary.copy_ns, summary.span), 100 * share(summary.gap_ns(), summary.span));
+  std::string text = fmt::format("device: {} kernels and {} copies in {:.3f} ms: busy {:.1f} % of it, copies {:.1f} %, gaps {:.1f} %",
+                                 trace.kernels.size(), trace.copies.size(), ms(summary.span), 100 * share(summary.busy, summary.span),
+                                 100 * share(summary.copy_ns, summary.span), 100 * share(summary.gap_ns(), summary.span));
   if (!summary.gaps.empty())
     text += fmt::format("; the longest gap, {:.1f} us, stands before {}", static_cast<double>(summary.gaps.front().ns()) / 1e3,
                         short_kernel_name(summary.gaps.front().after));

@@ -74,9 +74,10 @@ std::string levels_text(const WorkTable& table) {
   for (const WorkRow& row : table.families) text += line_of(row);
   text += line_of(table.network);
   return text +
-         "FLOP/byte here are all operations, tensor cores' among them; 'of roof' is of the bandwidth measured of that level. L1 is what "
+         "FLOP/byte here are all operations, tensor cores' among them; 'of roof' is of the bandwidth measured of that level. L1 are bytes "
+         "that "
          "loads "
-         "and stores of threads ask first-level caches for: shared memory, and what is copied into it past them, is not in it.\n";
+         "and stores of threads request from first-level caches, without shared memory and copies into it.\n";
 }
 
 // Compares what the hardware did with what the network needs: tiles at an edge and algorithms compute more or less, caches hold values or

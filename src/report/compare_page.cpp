@@ -16,7 +16,7 @@ constexpr size_t most_drawn = 60, most_rows = 2000;
 
 std::string notes_list(const std::vector<std::string>& notes) {
   if (notes.empty()) return {};
-  std::string html = "<h2>Before the figures are read</h2><ul>";
+  std::string html = "<h2>Notes on the comparison</h2><ul>";
   for (const std::string& note : notes) html += "<li>" + html_escaped(note) + "</li>";
   return html + "</ul>\n";
 }

@@ -73,7 +73,8 @@ std::string levels(const WorkTable& table) {
   line_of(table.network);
   return out +
          "</table></div>\n<p class=\"aside\">FLOP/byte are of all operations, tensor cores' among them; of roof: of the bandwidth that "
-         "was measured of the level. L1 is what loads and stores of threads ask first-level caches for, without shared memory.</p>\n";
+         "was measured of the level. L1 are bytes that loads and stores of threads request from first-level caches, without shared "
+         "memory.</p>\n";
 }
 
 std::string note(const std::string& text) { return "<p class=\"aside\">" + html_escaped(text) + ".</p>\n"; }

@@ -41,7 +41,7 @@ constexpr Section sections[] = {
     {"points", "Points", of_view<table_section>},
     {"failures", "Failures and refusals", of_view<failures_section>},
     {"environment", "Environment", of_view<environment_section>},
-    {"method", "How the numbers are made", of_view<method_section>},
+    {"method", "How the numbers are computed", of_view<method_section>},
 };
 
 }  // namespace

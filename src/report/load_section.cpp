@@ -72,7 +72,7 @@ std::string load_section(const View& view) {
   if (std::none_of(view.results.points.begin(), view.results.points.end(), has_load)) return {};
   const std::string html =
       "<section id=\"load\"><h2>Load</h2><p class=\"aside\">Latency counts from the moment a query was due. A point with a latency "
-      "SLO is valid or invalid; the reason stands in the summary and beside its row.</p>";
+      "SLO is valid or invalid; the reason is in the summary and beside its row.</p>";
   return html + drawn_workloads(view, pictures_of) + "</section>";
 }
 

@@ -101,7 +101,7 @@ std::string markdown_report(const Results& results, const ReportOptions& options
   const std::string failures = findings(view, Place::failures);
   const KeyStatements key = key_statements(view.findings);
   const bool any_ran = std::any_of(results.points.begin(), results.points.end(), [](const auto& p) { return p.outcome == Outcome::ok; });
-  if (results.records > 0 && !any_ran) text += "No point has a usable value; what failed, and why, stands under Failures and refusals.\n\n";
+  if (results.records > 0 && !any_ran) text += "No point has a usable value; see Failures and refusals for the reasons.\n\n";
   text +=
       "## Summary\n\n" + (key.shown.empty() ? "No point has a usable value.\n" : statements(key.shown)) + "\n" + best_table_markdown(view);
   if (!key.folded.empty()) text += "## More findings\n\n" + statements(key.folded) + "\n";
@@ -110,7 +110,7 @@ std::string markdown_report(const Results& results, const ReportOptions& options
   text += "## Points\n\nValues in parentheses are 95 % intervals.\n\n" + points_table(view);
   text += "## Failures and refusals\n\n" + (failures.empty() ? "None.\n\n" : failures);
   text += "## Environment\n\n" + environment(view);
-  return text + "## How the numbers are made\n\n" + metrics(results);
+  return text + "## How the numbers are computed\n\n" + metrics(results);
 }
 
 }  // namespace deepgap

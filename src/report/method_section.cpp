@@ -37,7 +37,7 @@ std::string findings_table(const View& view) {
 
 std::string method_section(const View& view) {
   std::string html =
-      "<section id=\"method\"><h2>How the numbers are made</h2>"
+      "<section id=\"method\"><h2>How the numbers are computed</h2>"
       "<p>A point is one thing to measure: a model on an engine, device, precision, batch and scenario. Its outputs are checked against an "
       "FP32 reference before it is timed; a wrong result is <code>incorrect</code> and has no time. Warm-up is left out of every value; "
       "inside the measured window nothing is dropped.</p>"

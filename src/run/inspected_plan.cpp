@@ -170,7 +170,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, cons
   plan.jobs = settings.part ? *settings.part : expanded(study, settings.cpus, progress);
   const Distinct distinct(plan.jobs);
   if (distinct.points.size() >= long_inspection)
-    progress.note(fmt::format("{} points are looked at before the first is timed", distinct.points.size()));
+    progress.note(fmt::format("{} points are inspected before the first is timed", distinct.points.size()));
   Inspected found = inspected(study, settings, distinct.points, inspect, interrupts);
   plan.interrupted = found.interrupted;
   if (plan.interrupted) return plan;

@@ -133,8 +133,9 @@ Inspected inspect_by(const char* command, const std::vector<Point>& points, cons
     if (attempt.finish(inspected, interrupts)) return inspected;
     if (attempt.killed_by_others()) {
       if (++kills < most_kills) continue;
-      throw Error(ErrorKind::internal, fmt::format("{} {} times, by something outside deepgap, while it looked at {}; nothing was measured",
-                                                   attempt.defect(), kills, attempt.step().subject));
+      throw Error(ErrorKind::internal,
+                  fmt::format("{} {} times, by something outside deepgap, during the inspection of {}; nothing was measured",
+                              attempt.defect(), kills, attempt.step().subject));
     }
     const std::string& backend = attempt.step().backend;
     // An engine that takes its process down is no fault of the files: its Points are refused and the others are asked again.

@@ -31,7 +31,7 @@ ChildLimits reader_limits(const std::vector<std::string>& files) {
 
 std::string broken_limit(const ExitState& state, const ChildLimits& limits) {
   if (state.signal == SIGXCPU && limits.cpu_seconds)
-    return fmt::format("it took more than {} s of CPU time, all that looking at it may take", *limits.cpu_seconds);
+    return fmt::format("reading it took more than {} s of CPU time, which is the limit", *limits.cpu_seconds);
   if (state.signal == SIGXFSZ) return "something tried to write a file, which the reading process must not do";
   return "";
 }
@@ -49,13 +49,13 @@ void read_in_child(const nlohmann::json& request, const std::string& subject, co
       throw_error(frame);
       return;
     case ChildProcess::Event::silence:
-      return refuse(fmt::format("looking at it took longer than {} s", wait_settings.count()));
+      return refuse(fmt::format("reading it took longer than {} s", wait_settings.count()));
     case ChildProcess::Event::interrupted:  // not asked for
     case ChildProcess::Event::ended:
       const ExitState state = child.exit_state();
       const std::string limit = broken_limit(state, limits), said = trim(child.output_tail());
       return refuse(!limit.empty() ? limit
-                                   : fmt::format("the process that looked at it died ({}){}{}", state.describe(), said.empty() ? "" : ": ",
+                                   : fmt::format("the process that read it died ({}){}{}", state.describe(), said.empty() ? "" : ": ",
                                                  join(split(said, '\n'), " ")));
   }
 }

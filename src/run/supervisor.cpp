@@ -322,7 +322,7 @@ std::string Supervisor::make_reference(const Job& job, const WorkOrder& order) {
       unavailable = fmt::format("the worker that made it ended: {}", worker.link->exit_state().describe());
       break;
     case Answer::Kind::broken:
-      unavailable = fmt::format("the worker that made it spoke nonsense: {}", answer.defect);
+      unavailable = fmt::format("the worker that made it sent an invalid message: {}", answer.defect);
       break;
     case Answer::Kind::interrupted:  // a reference half made is worth nothing
       return "interrupted";

@@ -43,7 +43,7 @@ Advice judge_governor(const Facts& facts) {
 
 Advice judge_turbo(const Facts& facts) {
   const auto turbo = value_of<bool>(facts, "cpu.turbo");
-  if (!turbo) return {Level::unknown, "turbo", "whether turbo is on cannot be seen here", ""};
+  if (!turbo) return {Level::unknown, "turbo", "deepgap cannot see whether turbo is on", ""};
   if (!*turbo) return {Level::ok, "turbo", "turbo is off: clocks are steady and below the peak", ""};
   return {Level::note, "turbo", "turbo is on: clocks depend on temperature and on how many cores work",
           "for steady clocks: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo (AMD: echo 0 to cpufreq/boost)"};
@@ -57,7 +57,7 @@ Advice judge_frequency(const Facts& facts) {
 
 Advice judge_hypervisor(const Facts& facts) {
   const auto name = known_text(facts, "cpu.hypervisor");
-  if (!name) return {Level::unknown, "virtual machine", "whether this is a virtual machine cannot be seen", ""};
+  if (!name) return {Level::unknown, "virtual machine", "deepgap cannot see whether this is a virtual machine", ""};
   if (*name == "none") return {Level::ok, "virtual machine", "not a virtual machine", ""};
   return {Level::note, "virtual machine", fmt::format("a virtual machine ({}): cores, caches and memory may be shared with others", *name),
           "compare only within one run; take more repeats"};
@@ -131,7 +131,7 @@ Advice judge_thread_settings(size_t allowed) {
 
 Advice judge_hugepages(const Facts& facts) {
   const auto mode = known_text(facts, "memory.transparent_hugepages");
-  if (!mode) return {Level::unknown, "huge pages", "whether there are transparent huge pages cannot be seen", ""};
+  if (!mode) return {Level::unknown, "huge pages", "deepgap cannot see whether transparent huge pages are on", ""};
   if (*mode != "never") return {Level::ok, "huge pages", "transparent huge pages: " + *mode, ""};
   return {Level::note, "huge pages", "transparent huge pages are off: large buffers cost more address translation",
           "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"};

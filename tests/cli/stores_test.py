@@ -99,7 +99,7 @@ class StoresTest(unittest.TestCase):
         database.close()
         self.assertIn("newer.db: made by a newer deepgap", deepgap("merge", os.path.join(self.dir, "none.db"), H200, newer, code=2))
         self.assertFalse(os.path.exists(os.path.join(self.dir, "none.db")))
-        self.assertIn("no store to read", deepgap("merge", out, code=2))
+        self.assertIn("no stores to read", deepgap("merge", out, code=2))
 
     def test_percentiles_are_columns(self):
         store = os.path.join(self.dir, "null.db")

@@ -126,7 +126,7 @@ class AnyPaceTest(TenantsCase):
         self.assertEqual(len(finished), 8)
 
     def test_bad_input_is_one_line(self):
-        for flags, words in (([], "needs another one beside it"), (["--tenant", "model=resnet5"], "unknown model 'resnet5', did you mean 'resnet50'"),
+        for flags, words in (([], "needs at least one other"), (["--tenant", "model=resnet5"], "unknown model 'resnet5', did you mean 'resnet50'"),
                              (["--tenant", "resnet50"], "expected NAME=VALUE"), (["--tenant", "batch=1,batch=2"], "batch is given twice"),
                              (["--tenant", "batch=x"], "a whole number"), (["--tenant", "batc=3"], "unknown option of null 'batc'"),
                              (["--tenant", "batch=2", "--processes", "2"], "each tenant is one process"),

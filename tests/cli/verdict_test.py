@@ -121,7 +121,7 @@ class VerdictTest(StoreCase):
         again = self.run_deepgap(*self.noise, "--repeats", "auto", "--resume")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(len(self.rows()), 5, "there are enough")
-        for flags, words in ((["--repeats", "many"], "expected a number from 1, or auto"), (["--repeats", "0"], "invalid value '0' for --repeats"),
+        for flags, words in ((["--repeats", "many"], "expected a whole number of at least 1, or auto"), (["--repeats", "0"], "invalid value '0' for --repeats"),
                              (["--repeats", "auto", "-n", "20"], "leave out --iterations"),
                              (["--repeats", "auto", "--duel", "null.seed", "--axis", "null.seed=1,2"], "measured alone")):
             with self.subTest(flags):

@@ -72,7 +72,7 @@ class Profile(StoreCase):
         text = self.profile("--top", "3", "-o", str(page))
         self.assertIn("counted by the hardware", text)
         self.assertIn("by level of memory", text)
-        self.assertRegex(text, r"After the device was watched a plain run took [0-9.]+ ms, [0-9.]+ times as long as before")
+        self.assertRegex(text, r"After the device was traced, a plain run took [0-9.]+ ms, [0-9.]+ times as long as before")
         self.assertIn("Counted by the hardware", page.read_text())
 
     def test_layers_are_counted_where_kernels_are_not_told_apart(self):

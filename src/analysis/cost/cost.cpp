@@ -146,7 +146,8 @@ HourlyCost cost_per_hour(const Prices& prices, const Point& point, const Identit
   }
   const Estimate fixed{price->per_hour * share_of_price(*price, point), {}, {}, 0};
   if (!price->bought) return {fixed, {}};
-  if (!prices.electricity) return {fixed, fmt::format("'{}' is bought and no [electricity] is given: its cost is without it", price->name)};
+  if (!prices.electricity)
+    return {fixed, fmt::format("'{}' is bought, but there is no [electricity]: its cost excludes electricity", price->name)};
   const auto power = power_of(*price, point, known);
   if (!power) {
     return {{}, fmt::format("no power was measured for '{}', which is bought: add power_w to its [[price]]", identity.device)};

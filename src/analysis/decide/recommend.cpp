@@ -123,7 +123,7 @@ void add_unknowns(const Candidates& found, const Demand& demand, Recommendation&
   if (result.choice && result.choice->basis == Basis::estimated) {
     const PointSummary& point = *result.choice->point;
     result.unknown.push_back(
-        {"its capacity as a server is an estimate: a queue in virtual time over its batches",
+        {"its capacity under the SLO is an estimate, from a simulated queue over its batches",
          peak_command(point, fmt::format(" --scenario server --slo {} --find-peak --max-batch {} --peak-from {:.0f}",
                                          demand.bounds.front().text, point.point.batch, result.choice->capacity / 2))});
   }

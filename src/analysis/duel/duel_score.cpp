@@ -40,7 +40,7 @@ std::string unresolved_words(const DuelStanding& standing, const std::string& fi
   if (standing.shape != SeriesShape::steady)
     return fmt::format("throughput {}x that of {} on average, but the ratio {}", ratio, first, shape_words(standing.shape));
   return fmt::format(
-      "no significant difference in throughput from {} ({}x so far): what disturbs it lasts longer than such a comparison can average "
+      "no significant difference in throughput from {} ({}x so far): the machine changes too slowly for such a comparison to average it "
       "out",
       first, ratio);
 }

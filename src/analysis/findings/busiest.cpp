@@ -41,7 +41,7 @@ class Busiest final : public Finding {
         const double of_fastest = fastest->find("throughput")->estimate.value, of_busiest = busiest->find("throughput")->estimate.value;
         if (busy(*busiest) - busy(*fastest) < apart || of_busiest > slower * of_fastest) continue;
         statements.push_back({Tone::note,
-                              fmt::format("{}, {}: the busiest is not the fastest", workload.label, line.label),
+                              fmt::format("{}, {}: the fastest batch does not keep the GPU busiest", workload.label, line.label),
                               fmt::format("Batch {} is fastest, {} items/s at {} utilisation; batch {} has {}, and {} items/s.",
                                           fastest->point.batch, format_significant(of_fastest, 4), format_percent(busy(*fastest)),
                                           busiest->point.batch, format_percent(busy(*busiest)), format_significant(of_busiest, 4)),

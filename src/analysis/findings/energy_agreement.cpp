@@ -38,8 +38,8 @@ class EnergyAgreement final : public Finding {
     }
     if (worst == nullptr) return {};
     const std::string example =
-        fmt::format("The widest apart is {}: sampled power shows {} {} than the counter.", PointLabels(evidence.results.points).of(*worst),
-                    format_percent(std::abs(most)), most < 0 ? "less" : "more");
+        fmt::format("The largest difference is at {}: sampled power shows {} {} than the counter.",
+                    PointLabels(evidence.results.points).of(*worst), format_percent(std::abs(most)), most < 0 ? "less" : "more");
     if (apart.empty()) return {{Tone::note, "Energy counter and sampled power agree within 3 %", example, all}};
     return {{Tone::warning,
              fmt::format("Energy counter and sampled power differ by more than 3 % for {}",

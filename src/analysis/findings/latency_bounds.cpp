@@ -78,7 +78,7 @@ class LatencyBounds final : public Finding {
     std::remove_copy_if(points.begin(), points.end(), std::back_inserter(decided), is_untold);
     if (decided.empty()) {
       said.tone = Tone::note;
-      said.headline += fmt::format("whether {} is met is inconclusive", bound);
+      said.headline += fmt::format("{} is inconclusive", bound);
       said.detail = any.point->reason;
     } else if (fails(decided.front())) {
       said.tone = Tone::warning;

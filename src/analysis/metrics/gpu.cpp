@@ -145,7 +145,7 @@ const bool registered = register_metrics({
      "1 s",
      utilization},
     {"device_idle_share", "1", Better::lower,
-     "1 less gpu_utilization or 1 less marked_share, whichever is larger: what the host does not give the GPU to do", idle_share},
+     "the larger of 1 - gpu_utilization and 1 - marked_share: time in which the host gives the GPU no work", idle_share},
     {"host_bound", "1", Better::lower,
      "1 where marked_share is below 0.98 or gpu_utilization below 0.9: the host, not the GPU, sets the speed; else 0", host_bound},
     {"gpu_clock_mhz", "MHz", Better::neither, "clock of the GPU's multiprocessors, mean over the window",

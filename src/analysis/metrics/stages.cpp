@@ -13,7 +13,7 @@ struct StageText {
   const char *name, *describe;
 };
 constexpr std::array<StageText, 8> stages{{
-    {"wait_decode", "waited for a lane and a thread to decode its first sample"},
+    {"wait_decode", "waited for free buffers and a thread to decode its first sample"},
     {"read", "took to read its samples' files"},
     {"decode", "took to decode its samples to pixels"},
     {"preprocess", "took to resize, crop and scale its samples to the network's input"},

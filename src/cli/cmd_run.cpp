@@ -97,6 +97,7 @@ std::string RunCommand::examples() const {
          "  deepgap run studies/quickstart.toml --dry-run                 points and time\n";
 }
 
+constexpr Nanoseconds quick_budget = 5'000'000'000;
 constexpr const char *what_group = "Measured points", *how_group = "Length and repeats", *where_group = "Execution and output";
 
 void RunCommand::declare(CLI::App& app) {
@@ -191,7 +192,11 @@ Overrides RunCommand::make_overrides() const {
   overrides.axes = axes_.axes();
   mlperf_.add_conf_files(axes_, overrides);
   length_.add_to(overrides, kind());
-  if (length_.is_quick() && have_own_windows(overrides.axes)) overrides.duration = std::exchange(overrides.min_duration, std::nullopt);
+  if (length_.is_quick() && have_own_windows(overrides.axes)) {
+    overrides.duration = std::exchange(overrides.min_duration, std::nullopt);
+  } else if (length_.is_quick() && !overrides.budget) {
+    overrides.budget = quick_budget;
+  }
   if (!duels_.empty()) overrides.duel = join(duels_, ",");
   if (!duels_.empty() && apart_)
     throw Error(ErrorKind::usage, "--apart measures engines one after the other, --duel in alternating time slices: leave out one of them");

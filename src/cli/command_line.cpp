@@ -14,14 +14,21 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <regex>
 
 namespace deepgap {
 namespace {
 
 constexpr const char* summary = "Measure, explain and choose how deep-learning models run";
 
-// "Could not convert: --repeats = x" is what CLI11 says of a flag that takes a number.
+// CLI11's messages: "Could not convert: --repeats = x" for a flag that takes a number, "--store: 1 required FILE missing", and
+// "store: At Most 2 required but received 3".
 std::string in_our_words(const std::string& message) {
+  static const std::regex missing("(.*): 1 required (.*) missing"), too_many("(.*): At Most (\\d+) required but received (\\d+)");
+  std::smatch parts;
+  if (std::regex_match(message, parts, missing)) return fmt::format("{}: its value, {}, is missing", parts.str(1), parts.str(2));
+  if (std::regex_match(message, parts, too_many))
+    return fmt::format("{} is given {} times: at most {} are allowed", parts.str(1), parts.str(3), parts.str(2));
   constexpr std::string_view prefix = "Could not convert: ", middle = " = ";
   const auto at = message.find(middle);
   if (!message.starts_with(prefix) || at == std::string::npos) return message;

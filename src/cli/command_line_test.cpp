@@ -82,7 +82,7 @@ TEST(CommandLine, AnEmptyArgumentIsNoneThatWasLeftOut) {
         << words.front() << " " << words.back();
   EXPECT_THAT(mistake_in({"tag", "a.db", ""}), HasSubstr("NAME is empty"));
   EXPECT_THAT(mistake_in({"rerun", ""}), HasSubstr("RECORD is empty"));
-  EXPECT_THAT(mistake_in({"run", "resnet18", "--store="}), HasSubstr("--store: 1 required FILE missing"));
+  EXPECT_THAT(mistake_in({"run", "resnet18", "--store="}), HasSubstr("--store: its value, FILE, is missing"));
 }
 
 // The value of such a flag would be a word more.
@@ -92,7 +92,7 @@ TEST(CommandLine, NamesAnUnknownFlagBeforeItCountsWords) {
   EXPECT_THAT(mistake_in({"fleet", "wait", "a", "b", "c", "--fleeet", "d"}), HasSubstr("did you mean '--fleet'?"));
   EXPECT_THAT(mistake_in({"cache", "list", "--claer"}), HasSubstr("did you mean '--clear'?"));
   EXPECT_THAT(mistake_in({"report", "--otput=page.html"}), HasSubstr("did you mean '--output'?")) << "although the store is missing";
-  EXPECT_THAT(mistake_in({"compare", "a.db", "b.db", "c.db"}), HasSubstr("At Most 2"));
+  EXPECT_THAT(mistake_in({"compare", "a.db", "b.db", "c.db"}), HasSubstr("is given 3 times: at most 2 are allowed"));
 }
 
 TEST(CommandLine, AMessageNamesTheFlagAsItWasGiven) {

@@ -1,5 +1,6 @@
 #include "plan/duels.h"
 
+#include "base/messages.h"
 #include "plan/place.h"
 #include "plan/point_fields.h"
 #include "record/duel_set.h"
@@ -35,6 +36,10 @@ void check_duel(const Grid& grid) {
   const Axis* axis = find_axis(grid.axes, grid.duel);
   if (axis == nullptr && grid.duel.find(',') != std::string::npos)
     fail(fmt::format("--duel {}: compare along one axis; every choice of the other axes is a comparison of its own", grid.duel));
+  if (axis == nullptr && !is_point_field(grid.duel))
+    fail(fmt::format(
+        "--duel {0}: give it two values with --axis {0}=A,B, or compare along another axis, such as backend, model or precision{1}",
+        grid.duel, did_you_mean(grid.duel, point_field_names())));
   if (axis == nullptr || axis->values.size() < 2)
     fail(fmt::format("--duel {}: the axis has {}; a comparison needs two or more, such as --duel backend -e native,onnxruntime", grid.duel,
                      axis == nullptr || axis->values.empty() ? "no value" : "one value, " + axis->values.front()));

@@ -181,11 +181,13 @@ bool PeakPlanner::settle_in_time(double used) {
 std::string PeakPlanner::budget_that_would_do() const {
   if (order_.budget == 0 || !costs_.known() || search_ == nullptr) return {};
   const double looks = usual_peak_runs - 2 * order_.settings.confirm;
-  const double load = search_->low() > 0 ? search_->low() : search_->load();
+  const bool none_held = search_->low() <= 0;
+  const double load = none_held ? search_->load() : search_->low();
   const double each_s = looks * looking_s(load) + 2 * order_.settings.confirm * confirming_s(load);
   const double all_s = std::max(each_s * order_.searches, 1.5 * static_cast<double>(order_.budget) / 1e9);
-  if (all_s <= 120) return fmt::format("; --budget {:.0f}s should do", 10 * std::ceil(all_s / 10));
-  return fmt::format("; --budget {:.0f}m should do", std::ceil(all_s / 60));
+  const std::string budget =
+      all_s <= 120 ? fmt::format("{:.0f}s", 10 * std::ceil(all_s / 10)) : fmt::format("{:.0f}m", std::ceil(all_s / 60));
+  return none_held ? fmt::format("; if the SLO can be met, --budget {} should do", budget) : fmt::format("; --budget {} should do", budget);
 }
 
 void PeakPlanner::done(const Record& record) {

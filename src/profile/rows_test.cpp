@@ -205,7 +205,7 @@ TEST(Show, ImportedCountsAddUpByFamily) {
   EXPECT_THAT(
       text,
       HasSubstr("gemm                                           1     2.000  66.7 %     500.0    1000.0         -      2.00      2.00"));
-  EXPECT_THAT(text, HasSubstr("operations of tensor cores were not counted"));
+  EXPECT_THAT(text, HasSubstr("tensor-core operations were not counted"));
   const auto json = counted_json(file, "a.csv");
   EXPECT_EQ(json.at("all").at("kernels"), 2);
   EXPECT_DOUBLE_EQ(json.at("families").at(0).at("intensity"), 2);

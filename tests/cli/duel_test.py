@@ -156,7 +156,9 @@ class AnyPaceTest(DuelCase):
             self.assertIn("interrupted by the user", row["reason"])
 
     def test_bad_input_is_one_line(self):
-        for flags, words in ((["--duel", "backend"], "one value, null; a comparison needs two or more"), (["--duel", "colour"], "the axis has no value"),
+        for flags, words in ((["--duel", "backend"], "one value, null; a comparison needs two or more"),
+                             (["--duel", "colour"], "give it two values with --axis colour=A,B"),
+                             (["--duel", "modl"], "did you mean 'model'?"), (["--duel", "precision"], "the axis has no value"),
                              (["--duel", "batch", "--duel", "threads", "--batch", "1,2", "--threads", "1,2"], "--duel batch,threads: compare along one axis"),
                              (["--duel", "batch,threads", "--batch", "1,2", "--threads", "1,2"], "compare along one axis"),
                              (["--duel", "batch", "--batch", "1,2", "--scenario", "server", "--rate", "5"], "batch or single-stream, not server"),

@@ -20,7 +20,7 @@ def ranges(category):
 
 def main():
     print(f"// Made by tools/unicode_ranges.py of Unicode {unicodedata.unidata_version}: first and last code point of each range.")
-    for name, category in ("letters", "L"), ("numbers", "N"):
+    for name, category in ("letter_ranges", "L"), ("number_ranges", "N"):
         print(f"constexpr CodeRange {name}[] = {{")
         print(textwrap.fill(" ".join(f"{{0x{a:x},0x{b:x}}}," for a, b in ranges(category)), 138, initial_indent="    ", subsequent_indent="    "))
         print("};")

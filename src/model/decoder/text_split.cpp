@@ -85,8 +85,8 @@ class Splitter {
 
   // A digit, or all up to the next one: each is cut as if it were a text of its own.
   size_t end_of_segment(size_t at) const {
-    if (within(numbers, codes_[at])) return at + 1;
-    while (at < codes_.size() && !within(numbers, codes_[at])) ++at;
+    if (within(number_ranges, codes_[at])) return at + 1;
+    while (at < codes_.size() && !within(number_ranges, codes_[at])) ++at;
     return at;
   }
 
@@ -95,8 +95,8 @@ class Splitter {
     const uint32_t code = codes_[at];
     if (code == '\r' || code == '\n') return Class::line_end;
     if (is_space(code)) return Class::space;
-    if (within(letters, code)) return Class::letter;
-    return within(numbers, code) ? Class::number : Class::sign;
+    if (within(letter_ranges, code)) return Class::letter;
+    return within(number_ranges, code) ? Class::number : Class::sign;
   }
   bool is_blank(size_t at) const { return kind(at) == Class::space || kind(at) == Class::line_end; }
   size_t run(size_t at, Class wanted) const {

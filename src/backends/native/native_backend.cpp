@@ -2,8 +2,8 @@
 
 #include "backends/common/host.h"
 #include "backends/common/quantized_file.h"
-#include "backends/native/generate_session.h"
 #include "backends/native/gpu_session.h"
+#include "backends/native/native_generate.h"
 #include "backends/native/native_options.h"
 #include "backends/native/native_session.h"
 #include "engine/cpu/isa.h"
@@ -87,9 +87,7 @@ std::vector<OptionInfo> NativeBackend::options() const { return native_options()
 
 Support NativeBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
   const NativeOptions native = native_options().parse(request.options);
-  require_sampling(native);
-  if (!generates(request) && !native.answers.empty())
-    throw Error(ErrorKind::usage, "native: option answers is for --task generate, which this is not");
+  require_generation("native", native.generation, request.task);
   std::string reason = generates(request) ? generate_refusal(request, native, graph) : request_refusal(request, native, graph);
   if (generates(request)) return {reason.empty(), reason};
   if (reason.empty()) reason = operator_refusal(graph, is_gpu(request.placement.devices));
@@ -103,7 +101,7 @@ std::unique_ptr<Session> NativeBackend::load(const Model& model, const LoadOptio
   if (!reason.empty()) throw Error(ErrorKind::refused, reason);
   on_gpu_ = is_gpu(options.placement.devices);
   asks_libraries_ = native.asks_libraries();
-  if (generates(options)) return make_generate_session(model, options, native);
+  if (generates(options)) return make_native_generate_session(model, options, native);
   if (on_gpu_) return make_gpu_session(model, options, native);
   return make_native_session(model, options, native);
 }

@@ -2,31 +2,8 @@
 
 #include "engine/cpu/isa.h"
 
-#include <deepgap/error.h>
-
 namespace deepgap {
 namespace {
-
-void add_generation(OptionTable<NativeOptions>& table) {
-  OptionTable<SamplingSettings> sampling;
-  sampling.number("temperature", "generation: 0: the likeliest token is taken (greedy); above: tokens are drawn",
-                  &SamplingSettings::temperature, 0, 100);
-  sampling.count("top_k", "generation: tokens are drawn from so many of the likeliest; 0: from all", &SamplingSettings::top_k, 0);
-  sampling.number("top_p", "generation: tokens are drawn from the likeliest that together have this probability", &SamplingSettings::top_p,
-                  0, 1);
-  table.part(&NativeOptions::sampling, sampling);
-  table.row({"sampling_seed", "generation: seed of the drawing; needs a temperature above 0", "1", false, OptionKind::count, {}, 0},
-            [](NativeOptions& options, const std::string& value) {
-              options.sampling.seed = std::stoull(value);
-              options.sampling_seed_given = true;
-            });
-  table.choice("tokenizer", "generation: file: that of the GGUF file; words: each word is a token, with a made-up id",
-               &NativeOptions::made_up_tokens, {{"file", false}, {"words", true}});
-  table.on_off("ignore_end", "generation: whether answers go on after the end of text, so that they are as long as --output-tokens says",
-               &NativeOptions::ignore_end);
-  table.text("answers", "generation: file that gets the tokens and the text of the first 1000 answers, a JSON object a line",
-             &NativeOptions::answers);
-}
 
 OptionTable<NativeOptions> make_table() {
   constexpr int64_t most_streams = 1024, most_samples = int64_t{1} << 30;
@@ -67,19 +44,11 @@ OptionTable<NativeOptions> make_table() {
   table.choice("attention",
                "on cuda: which kernel: wgmma: that of sm_90 for heads of 64 and 128, elsewhere as mma; mma: the one for every chip",
                &NativeOptions::hopper_attention, {{"mma", false}, {"wgmma", true}});
-  add_generation(table);
+  table.part(&NativeOptions::generation, generation_options());
   return table;
 }
 
 }  // namespace
-
-void require_sampling(const NativeOptions& options) {
-  if (!options.sampling.greedy()) return;
-  if (options.sampling_seed_given || options.sampling.top_k > 0 || options.sampling.top_p < 1)
-    throw Error(ErrorKind::usage,
-                "native: sampling_seed, top_k and top_p do nothing at temperature 0, which takes the likeliest token: give a "
-                "temperature above 0, or leave them out");
-}
 
 const OptionTable<NativeOptions>& native_options() {
   static const OptionTable<NativeOptions> table = make_table();

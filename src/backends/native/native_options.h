@@ -1,9 +1,9 @@
 // The options of the native engine, of both its devices.
 #pragma once
 
+#include "backends/generate/generation_settings.h"
 #include "base/option_table.h"
 #include "engine/cpu/sharing.h"
-#include "engine/decoder/sampler.h"
 #include "engine/gpu/tuner.h"
 
 #include <cstdint>
@@ -27,19 +27,12 @@ struct NativeOptions {
   bool cuda_graph = true;
   Overlap overlap = Overlap::automatic;
   bool hopper_attention = true;
-  // These are for task generate.
-  SamplingSettings sampling;
-  bool sampling_seed_given = false;
-  bool made_up_tokens = false;  // tokens are words, instead of the file's tokenizer
-  bool ignore_end = true;       // answers are as long as asked for
-  std::string answers;          // file that they are written to; empty: none
+  GenerationSettings generation;
 
   // Returns whether a load may ask NVIDIA's libraries for kernels.
   bool asks_libraries() const { return libraries && tuning != gpu::Tuning::off; }
 };
 
 const OptionTable<NativeOptions>& native_options();
-// Throws Error{usage} for settings of drawing where nothing is drawn.
-void require_sampling(const NativeOptions& options);
 
 }  // namespace deepgap

@@ -1,8 +1,8 @@
 #include "backends/native/native_session.h"
 
 #include "backends/common/failure.h"
+#include "backends/common/query_queue.h"
 #include "backends/native/batch_io.h"
-#include "backends/native/query_queue.h"
 #include "backends/native/query_runner.h"
 #include "engine/cpu/isa.h"
 #include "engine/cpu/network.h"

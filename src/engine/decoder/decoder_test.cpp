@@ -1,7 +1,6 @@
 // The decoder's inner loops against plain arithmetic, and the runtime against a decoder written out in double precision.
 #include "engine/decoder/decoder_runtime.h"
 #include "engine/decoder/kernels.h"
-#include "engine/decoder/sampler.h"
 #include "model/decoder/written_decoder.h"
 
 #include <deepgap/error.h>
@@ -153,36 +152,6 @@ TEST(DecoderRuntime, TellsWhatItHolds) {
   GTEST_SKIP() << "without a cache that is too large: a sanitizer ends a process that asks for too much";
 #endif
   EXPECT_THROW(runtime.make_cache(1000, int64_t{1} << 40), Error);
-}
-
-TEST(Sampler, GreedyTakesTheFirstOfTheHighest) { EXPECT_EQ(Sampler({}, 1).choose(std::vector<float>{1, 5, 5, 2}), 1); }
-
-TEST(Sampler, DrawsAsOftenAsItsSettingsSay) {
-  const std::vector<float> scores{0, std::log(2.0F), std::log(4.0F), std::log(1.0F)};
-  std::map<int64_t, int> counts;
-  Sampler sampler({.temperature = 1, .seed = 5}, 1);
-  for (int i = 0; i < 8000; ++i) ++counts[sampler.choose(scores)];
-  EXPECT_NEAR(counts[2], 4000, 250);
-  EXPECT_NEAR(counts[1], 2000, 200);
-  Sampler two({.temperature = 1, .top_k = 2, .seed = 5}, 1), half({.temperature = 1, .top_p = 0.5, .seed = 5}, 1);
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_GE(two.choose(scores), 1);
-    EXPECT_LE(two.choose(scores), 2);
-    EXPECT_EQ(half.choose(scores), 2);
-  }
-}
-
-TEST(Sampler, TheSeedDecidesAndEachQueryHasItsOwnNumbers) {
-  const std::vector<float> scores(1000, 0);
-  const auto draws = [&](uint64_t seed, uint64_t stream) {
-    Sampler sampler({.temperature = 1, .seed = seed}, stream);
-    std::vector<int64_t> all;
-    for (int i = 0; i < 5; ++i) all.push_back(sampler.choose(scores));
-    return all;
-  };
-  EXPECT_EQ(draws(1, 1), draws(1, 1));
-  EXPECT_NE(draws(1, 1), draws(2, 1));
-  EXPECT_NE(draws(1, 1), draws(1, 2));
 }
 
 }  // namespace

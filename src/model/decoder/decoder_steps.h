@@ -1,6 +1,6 @@
-// What computes a decoder's tokens, on a CPU (engine/decoder) or a GPU (engine/gpu/decoder): rows of tokens in, scores of the next tokens
-// out, with a cache of keys and values that it keeps. Rows of several sequences are computed together, whether they belong to prompts or to
-// answers. The session of task generate decides which rows make a step.
+// What computes a decoder's tokens, on a CPU (engine/decoder), a GPU (engine/gpu/decoder) or another engine: rows of tokens in, scores of
+// the next tokens out, with a cache of keys and values that it keeps. Rows of several sequences are computed together, whether they belong
+// to prompts or to answers. The session of task generate decides which rows make a step.
 //
 // One thread at a time calls it; a thread calls enter() before its first call.
 #pragma once
@@ -26,6 +26,8 @@ class DecoderSteps {
 
   virtual void enter() const {}
   virtual int64_t most_rows() const = 0;  // rows of a step
+  // Whether a step may have rows of several sequences. false: sequences take turns.
+  virtual bool joins_sequences() const { return true; }
 
   // Room for `sequences` sequences of `context` tokens; forgets all sequences. Throws Error{out_of_memory} naming the bytes.
   virtual void make_cache(int64_t sequences, int64_t context) = 0;

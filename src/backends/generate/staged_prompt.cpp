@@ -1,4 +1,4 @@
-#include "backends/native/staged_prompt.h"
+#include "backends/generate/staged_prompt.h"
 
 #include "base/common_words.h"
 #include "model/decoder/tokenizer.h"
@@ -26,7 +26,7 @@ std::string StagedPrompt::text(uint64_t unique_seed, uint64_t number) const {
 // A text within JSON needs no escapes: unique texts are words.
 StagedPrompt staged_prompt(const std::vector<TensorView>& sample, const TokenizerData& tokenizer) {
   if (sample.size() != 2 || sample[1].as<int64_t>().size() != prompt_fields)
-    throw Error(ErrorKind::internal, "native: a sample of task generate is not a prompt and its request");
+    throw Error(ErrorKind::internal, "a sample of task generate is not a prompt and its request");
   const auto field = [&](PromptField name) { return sample[1].as<int64_t>()[static_cast<size_t>(name)]; };
   const bool is_conversation = field(PromptField::is_conversation) != 0;
   std::string text = text_of(sample[0]);

@@ -1,4 +1,4 @@
-#include "engine/decoder/sampler.h"
+#include "backends/generate/sampler.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,15 @@
-#include "backends/native/generate_steps.h"
+#include "backends/native/native_generate.h"
 
-#include "backends/native/generate_session.h"
+#include "backends/generate/generate_session.h"
 #include "engine/cpu/isa.h"
+#include "engine/cpu/team.h"
 #include "engine/decoder/decoder_runtime.h"
 #include "engine/gpu/decoder/gpu_decoder.h"
 
 #include <fmt/format.h>
+
+#include <utility>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -15,6 +19,17 @@ WeightType stored_type(const DecoderModel& model, Precision precision) {
 }
 
 bool is_gpu(const LoadOptions& options) { return options.placement.devices.front().kind == "cuda"; }
+
+// The model outlives them. On the CPU within the caller's TeamScope.
+std::unique_ptr<DecoderSteps> make_steps(const DecoderModel& model, const LoadOptions& options, const NativeOptions& native) {
+  if (!is_gpu(options)) return std::make_unique<DecoderRuntime>(model, decoder_kernels(), stored_type(model, options.precision));
+  gpu::GpuDecoderOptions chosen;
+  chosen.halves = options.precision == Precision::bf16 ? gpu::Element::bf16 : gpu::Element::f16;
+  chosen.cuda_graph = native.cuda_graph;
+  chosen.libraries = native.libraries;
+  chosen.cache_folder = options.cache_dir.empty() ? "" : options.cache_dir + "/native-cuda";
+  return gpu::make_gpu_decoder(model, options.placement.devices.front().index, chosen);
+}
 
 }  // namespace
 
@@ -39,14 +54,18 @@ std::string generate_refusal(const EngineRequest& request, const NativeOptions& 
   return isa_refusal(native.isa);
 }
 
-std::unique_ptr<DecoderSteps> make_generate_steps(const DecoderModel& model, const LoadOptions& options, const NativeOptions& native) {
-  if (!is_gpu(options)) return std::make_unique<DecoderRuntime>(model, decoder_kernels(), stored_type(model, options.precision));
-  gpu::GpuDecoderOptions chosen;
-  chosen.halves = options.precision == Precision::bf16 ? gpu::Element::bf16 : gpu::Element::f16;
-  chosen.cuda_graph = native.cuda_graph;
-  chosen.libraries = native.libraries;
-  chosen.cache_folder = options.cache_dir.empty() ? "" : options.cache_dir + "/native-cuda";
-  return gpu::make_gpu_decoder(model, options.placement.devices.front().index, chosen);
+std::unique_ptr<Session> make_native_generate_session(const Model& model, const LoadOptions& options, const NativeOptions& native) {
+  if (!is_gpu(options)) limit_isa(native.isa);
+  const auto decoder = std::make_shared<const DecoderModel>(decoder_of(model.graph()));
+  Generator generator{
+      "native", decoder->shape.context, decoder->shape.vocabulary, decoder->tokenizer, native.generation, native.streams, {}, {}};
+  generator.make_steps = [decoder, options, native] { return make_steps(*decoder, options, native); };
+  generator.thread_scope = [threads = options.threads, pin = native.pin](bool serves) -> std::shared_ptr<void> {
+    const std::vector<int> allowed = allowed_cpus();
+    const bool pins = serves && pin && static_cast<int>(allowed.size()) >= threads;
+    return std::make_shared<TeamScope>(threads, pins ? allowed : std::vector<int>());
+  };
+  return make_generate_session(model, options, std::move(generator));
 }
 
 }  // namespace deepgap

@@ -1,5 +1,4 @@
-// Task generate: a Session that computes answers token by token (model/decoder/decoder_steps.h). A thread of its own takes queries as they
-// come and steps all of them together, so that a prompt that arrives joins answers that are under way (continuous batching).
+// Task generate on the native engine: the steps of the CPU's decoder or a GPU's.
 #pragma once
 
 #include "backends/native/native_options.h"
@@ -14,6 +13,6 @@ namespace deepgap {
 // Returns why these settings do not go together, or are not for this request; empty: they do.
 std::string generate_refusal(const EngineRequest& request, const NativeOptions& native, const GraphSummary& graph);
 // Throws Error{refused | input | out_of_memory}.
-std::unique_ptr<Session> make_generate_session(const Model& model, const LoadOptions& options, const NativeOptions& native);
+std::unique_ptr<Session> make_native_generate_session(const Model& model, const LoadOptions& options, const NativeOptions& native);
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-#include "backends/native/answer_log.h"
+#include "backends/generate/answer_log.h"
 
 #include <deepgap/error.h>
 

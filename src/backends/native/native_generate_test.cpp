@@ -1,20 +1,14 @@
 // Answers of a small decoder with weights made of numbers in order, alone and several together.
-#include "backends/native/generate_session.h"
-
+#include "backends/generate/generate_rig.h"
 #include "backends/native/native_backend.h"
-#include "base/clocks.h"
 #include "base/temporary_folder.h"
 #include "base/test_error.h"
 #include "model/decoder/decoder.h"
 #include "model/model_of.h"
 
-#include <deepgap/generate.h>
-
 #include <gmock/gmock.h>
 
-#include <condition_variable>
 #include <fstream>
-#include <mutex>
 
 namespace deepgap {
 namespace {
@@ -37,73 +31,19 @@ std::shared_ptr<const Model> small_decoder() {
   return model_of("small", decoder_graph("small", model));
 }
 
-// Prompts as a Dataset gives them.
-class Prompts {
- public:
-  void add(const std::string& text, int64_t limit, int64_t unique_at = -1, bool is_conversation = false) {
-    Tensor prompt = make_tensor(DataType::u8, {1, static_cast<int64_t>(text.size())});
-    std::copy(text.begin(), text.end(), writable<uint8_t>(prompt).begin());
-    Tensor request = make_tensor(DataType::i64, {1, static_cast<int64_t>(prompt_fields)});
-    writable<int64_t>(request)[0] = limit;
-    writable<int64_t>(request)[1] = is_conversation ? 1 : 0;
-    writable<int64_t>(request)[2] = unique_at;
-    kept_.push_back(prompt);
-    kept_.push_back(request);
-  }
-  std::vector<std::vector<TensorView>> views() const {
-    std::vector<std::vector<TensorView>> all;
-    for (size_t i = 0; i < kept_.size(); i += 2) all.push_back({kept_[i].view(), kept_[i + 1].view()});
-    return all;
-  }
-
- private:
-  std::vector<Tensor> kept_;
-};
-
-class GenerateSessionTest : public ::testing::Test {
+class GenerateSessionTest : public ::testing::Test, protected GenerateRig {
  protected:
-  GenerateSessionTest() {
-    options_.task = "generate";
-    options_.threads = 2;
-    options_.placement.devices = {DeviceId{"", "cpu", 0}};
-    options_.clock = clock_.get();
-    options_.completion = [this](std::span<const Done> all) {
-      const std::lock_guard lock(mutex_);
-      for (const Done& done : all) {
-        ++completed_;
-        if (done.error != nullptr) error_ = done.error->what();
-        if (done.tokens != nullptr) counts_ = *done.tokens;
-        marks_.assign(done.marks.begin(), done.marks.end());
-      }
-    };
-  }
   std::unique_ptr<Session> load(const EngineOptions& options = {}) {
-    options_.options = options;
-    return NativeBackend().load(*model_, options_);
+    NativeBackend backend;
+    return GenerateRig::load(backend, *model_, options);
   }
-  std::vector<int64_t> answer(Session& session, uint32_t sample, int slot = 0) {
-    session.enqueue(slot, std::vector<uint32_t>{sample}, sample);
-    session.drain();
-    const auto tokens = session.outputs(slot)[0].as<int64_t>();
-    return {tokens.begin(), tokens.end()};
-  }
-  Support support(const EngineOptions& options = {}) {
-    options_.options = options;
-    return NativeBackend().supports(options_, model_->summary());
-  }
+  Support support(const EngineOptions& options = {}) { return GenerateRig::support(NativeBackend(), *model_, options); }
 
   const std::shared_ptr<const Model> model_ = small_decoder();
-  const std::unique_ptr<Clock> clock_ = make_real_clock();
-  LoadOptions options_;
-  std::mutex mutex_;
-  int completed_ = 0;
-  std::string error_;
-  TokenCounts counts_;
-  std::vector<Mark> marks_;
 };
 
 TEST_F(GenerateSessionTest, AnAnswerHasItsTokensAndAMarkForEach) {
-  Prompts prompts;
+  TestPrompts prompts;
   prompts.add("one two three four", 7);
   const auto session = load();
   session->stage(prompts.views());
@@ -125,7 +65,7 @@ TEST_F(GenerateSessionTest, AnAnswerHasItsTokensAndAMarkForEach) {
 
 // A prompt of more tokens than a step has rows, unlike lengths, and more queries than fit at once.
 TEST_F(GenerateSessionTest, AnswersAreTheSameTogetherAsAlone) {
-  Prompts prompts;
+  TestPrompts prompts;
   std::string longest;
   for (int i = 0; i < 200; ++i) longest += " word" + std::to_string(i);
   prompts.add(longest, 20);
@@ -142,13 +82,12 @@ TEST_F(GenerateSessionTest, AnswersAreTheSameTogetherAsAlone) {
   for (int slot = 0; slot < 3; ++slot) session->enqueue(slot, std::vector<uint32_t>{static_cast<uint32_t>(slot)}, 1);
   session->drain();
   for (int slot = 0; slot < 3; ++slot) {
-    const auto tokens = session->outputs(slot)[0].as<int64_t>();
-    EXPECT_EQ(std::vector<int64_t>(tokens.begin(), tokens.end()), wanted[static_cast<size_t>(slot)]) << slot;
+    EXPECT_EQ(answer_in(*session, slot), wanted[static_cast<size_t>(slot)]) << slot;
   }
 }
 
 TEST_F(GenerateSessionTest, DrawnTokensFollowTheSeed) {
-  Prompts prompts;
+  TestPrompts prompts;
   prompts.add("a b c", 20);
   const auto drawn = [&](const char* seed) {
     const auto session = load({{"temperature", "2"}, {"sampling_seed", seed}});
@@ -162,7 +101,7 @@ TEST_F(GenerateSessionTest, DrawnTokensFollowTheSeed) {
 TEST_F(GenerateSessionTest, UniquePromptsDifferAndAnswersCanBeRead) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/answers.jsonl";
-  Prompts prompts;
+  TestPrompts prompts;
   prompts.add("a b c", 2, 1);
   const auto session = load({{"answers", path}});
   session->stage(prompts.views());
@@ -179,13 +118,13 @@ TEST_F(GenerateSessionTest, UniquePromptsDifferAndAnswersCanBeRead) {
 }
 
 TEST_F(GenerateSessionTest, WhatDoesNotFitIsRefusedBeforeAnythingIsTimed) {
-  Prompts longer, conversation;
+  TestPrompts longer, conversation;
   longer.add("a b c", 298);
   const auto session = load();
   EXPECT_THAT(error_of([&] { session->stage(longer.views()); }, ErrorKind::refused), HasSubstr("context of small, which has 300 tokens"));
   conversation.add(R"([{"role":"user","content":"x"}])", 2, -1, true);
   EXPECT_THAT(error_of([&] { session->stage(conversation.views()); }, ErrorKind::refused), HasSubstr("chat template"));
-  Prompts empty;
+  TestPrompts empty;
   empty.add(" ", 2);
   EXPECT_THAT(error_of([&] { session->stage(empty.views()); }, ErrorKind::refused), HasSubstr("no token"));
 }
@@ -211,7 +150,7 @@ TEST_F(GenerateSessionTest, WhatIsNotThereIsRefusedByName) {
 }
 
 TEST_F(GenerateSessionTest, CancelGivesUpWhatWaits) {
-  Prompts prompts;
+  TestPrompts prompts;
   prompts.add("a b c", 100);
   options_.slots = 2;
   const auto session = load();

@@ -1,15 +1,9 @@
-#include "backends/native/generate_session.h"
+#include "backends/generate/generate_session.h"
 
 #include "backends/common/failure.h"
-#include "backends/native/answer_log.h"
-#include "backends/native/generate_steps.h"
-#include "backends/native/query_queue.h"
-#include "backends/native/staged_prompt.h"
-#include "engine/cpu/isa.h"
-#include "engine/cpu/team.h"
-#include "engine/decoder/sampler.h"
-#include "model/decoder/decoder.h"
-#include "model/decoder/decoder_steps.h"
+#include "backends/common/query_queue.h"
+#include "backends/generate/answer_log.h"
+#include "backends/generate/staged_prompt.h"
 #include "model/decoder/tokenizer.h"
 
 #include <deepgap/error.h>
@@ -29,27 +23,25 @@ namespace {
 
 using Tokens = std::vector<int64_t>;
 
-std::unique_ptr<Tokenizer> tokenizer_for(const DecoderModel& model, const NativeOptions& native) {
-  if (native.made_up_tokens || model.tokenizer.model.empty()) return make_word_tokenizer(model.shape.vocabulary);
-  return make_file_tokenizer(model.tokenizer);
+std::unique_ptr<Tokenizer> tokenizer_for(const Generator& generator) {
+  if (generator.settings.made_up_tokens || generator.tokenizer.model.empty()) return make_word_tokenizer(generator.vocabulary);
+  return make_file_tokenizer(generator.tokenizer);
 }
 
 class GenerateSession final : public Session {
  public:
-  GenerateSession(const Model& model, const LoadOptions& options, const NativeOptions& native)
+  GenerateSession(const Model& model, const LoadOptions& options, Generator generator)
       : name_(model.name()),
-        model_(decoder_of(model.graph())),
-        native_(native),
+        generator_(std::move(generator)),
         completion_(options.completion),
         clock_(options.clock),
         unique_seed_(options.generate.unique_seed),
-        threads_(options.threads),
-        queries_(static_cast<size_t>(std::max(options.slots, native.streams))),
-        tokenizer_(tokenizer_for(model_, native)),
-        answers_(native.answers),
+        queries_(static_cast<size_t>(std::max(options.slots, generator_.streams))),
+        tokenizer_(tokenizer_for(generator_)),
+        answers_(generator_.settings.answers),
         queue_(static_cast<int>(queries_.size())) {
-    const TeamScope team(threads_, {});
-    steps_ = make_generate_steps(model_, options, native);
+    const auto scope = thread_scope(false);
+    steps_ = generator_.make_steps();
     thread_.emplace([this] { serve(); });
   }
 
@@ -65,16 +57,16 @@ class GenerateSession final : public Session {
     prompts_.clear();
     int64_t longest = 1;
     for (const auto& sample : samples) {
-      StagedPrompt& prompt = prompts_.emplace_back(staged_prompt(sample, model_.tokenizer));
+      StagedPrompt& prompt = prompts_.emplace_back(staged_prompt(sample, generator_.tokenizer));
       const Tokens tokens = tokenizer_->encode(prompt.text(unique_seed_, 0));
       longest = std::max(longest, require_room(prompt, tokens));
       if (!prompt.is_unique) prompt.tokens = tokens;
     }
     // Unique texts may take some tokens more or less.
     constexpr int64_t reserve = 8;
-    const TeamScope team(threads_, {});
+    const auto scope = thread_scope(false);
     steps_->enter();
-    steps_->make_cache(slots(), std::min(longest + reserve, model_.shape.context));
+    steps_->make_cache(slots(), std::min(longest + reserve, generator_.context));
   }
 
   void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) override {
@@ -100,7 +92,7 @@ class GenerateSession final : public Session {
   }
 
   MemoryUse memory() const override {
-    const int64_t bytes = steps_->weight_bytes() + (steps_->cache_bytes());
+    const int64_t bytes = steps_->weight_bytes() + steps_->cache_bytes();
     return {bytes, bytes, bytes};
   }
   PrecisionShares precision_shares() override { return steps_->type_shares(); }
@@ -147,23 +139,24 @@ class GenerateSession final : public Session {
     Nanoseconds prefill = 0, decode = 0;
   };
 
+  std::shared_ptr<void> thread_scope(bool serves) const { return generator_.thread_scope ? generator_.thread_scope(serves) : nullptr; }
+  Error refusal(const std::string& reason) const { return {ErrorKind::refused, generator_.engine + ": " + reason}; }
+
   // Returns the tokens of the prompt and of its answer.
   int64_t require_room(const StagedPrompt& prompt, const Tokens& tokens) const {
-    if (tokens.empty()) throw Error(ErrorKind::refused, "native: a prompt has no token: give one that is not empty");
+    if (tokens.empty()) throw refusal("a prompt has no token: give one that is not empty");
     const int64_t needed = static_cast<int64_t>(tokens.size()) + std::max<int64_t>(prompt.output_limit, 1);
-    if (needed > model_.shape.context)
-      throw Error(ErrorKind::refused,
-                  fmt::format("native: a prompt of {} tokens and an answer of {} do not fit the context of {}, which has {} tokens: lower "
-                              "--prompt-tokens or --output-tokens",
-                              tokens.size(), prompt.output_limit, name_, model_.shape.context));
+    if (needed > generator_.context)
+      throw refusal(
+          fmt::format("a prompt of {} tokens and an answer of {} do not fit the context of {}, which has {} tokens: lower "
+                      "--prompt-tokens or --output-tokens",
+                      tokens.size(), prompt.output_limit, name_, generator_.context));
     return needed;
   }
 
   // The thread's life.
   void serve() {
-    const std::vector<int> allowed = allowed_cpus();
-    const bool pins = native_.pin && static_cast<int>(allowed.size()) >= threads_;
-    const TeamScope team(threads_, pins ? allowed : std::vector<int>());
+    const auto scope = thread_scope(true);
     steps_->enter();
     std::vector<Active> active;
     while (true) {
@@ -187,11 +180,11 @@ class GenerateSession final : public Session {
       const StagedPrompt& prompt = prompts_.at(query.sample);
       one.prompt = prompt.is_unique ? tokenizer_->encode(prompt.text(unique_seed_, query.number)) : prompt.tokens;
       one.output_limit = std::max<int64_t>(prompt.output_limit, 1);
-      one.sampler.emplace(native_.sampling, query.number);
+      one.sampler.emplace(generator_.settings.sampling, query.number);
       const int64_t needed = static_cast<int64_t>(one.prompt.size()) + one.output_limit;
       if (needed > steps_->cache_context())
-        throw Error(ErrorKind::refused, fmt::format("native: a prompt of {} tokens and an answer of {} do not fit the cache of {} tokens",
-                                                    one.prompt.size(), one.output_limit, steps_->cache_context()));
+        throw refusal(fmt::format("a prompt of {} tokens and an answer of {} do not fit the cache of {} tokens", one.prompt.size(),
+                                  one.output_limit, steps_->cache_context()));
       active.push_back(std::move(one));
     } catch (const std::exception& failure) {
       fail(one, failure);
@@ -202,7 +195,7 @@ class GenerateSession final : public Session {
 
   // The tokens that a step computes: one of each answer, and of prompts as many as there is room for. `asked`: whose scores they make, in
   // their order.
-  std::vector<DecoderRow> rows_of(const std::vector<Active>& active, std::vector<size_t>& asked, Work& work) const {
+  std::vector<DecoderRow> rows_of(std::span<const Active> active, std::vector<size_t>& asked, Work& work) const {
     std::vector<DecoderRow> rows;
     const auto room = [&] { return steps_->most_rows() - static_cast<int64_t>(rows.size()); };
     for (size_t i = 0; i < active.size() && room() > 0; ++i) {
@@ -224,11 +217,12 @@ class GenerateSession final : public Session {
   }
 
   void step(std::vector<Active>& active) {
+    const size_t most = steps_->joins_sequences() ? static_cast<size_t>(steps_->most_rows()) : 1;
     Work work;
     std::vector<size_t> asked;
     const Nanoseconds begun = now();
     try {
-      const std::vector<DecoderRow> rows = rows_of(active, asked, work);
+      const std::vector<DecoderRow> rows = rows_of(std::span(active).first(steps_->joins_sequences() ? active.size() : 1), asked, work);
       steps_->run(rows);
       for (const DecoderRow& row : rows) computed(active, row);
       for (size_t n = 0; n < asked.size(); ++n) take_token(active[asked[n]], n);
@@ -238,7 +232,6 @@ class GenerateSession final : public Session {
     }
     count(work, now() - begun);
     // More answers than a step has rows take turns.
-    const auto most = static_cast<size_t>(steps_->most_rows());
     if (active.size() > most) std::rotate(active.begin(), active.begin() + static_cast<std::ptrdiff_t>(most), active.end());
     std::erase_if(active, [this](Active& one) {
       const bool done = is_finished(one);
@@ -274,8 +267,8 @@ class GenerateSession final : public Session {
   }
 
   bool ends(const Active& one) const {
-    return !native_.ignore_end && model_.tokenizer.end >= 0 &&
-           queries_[static_cast<size_t>(one.slot)].answer.back() == model_.tokenizer.end;
+    return !generator_.settings.ignore_end && generator_.tokenizer.end >= 0 &&
+           queries_[static_cast<size_t>(one.slot)].answer.back() == generator_.tokenizer.end;
   }
   bool is_finished(const Active& one) const {
     const auto given = static_cast<int64_t>(queries_[static_cast<size_t>(one.slot)].answer.size());
@@ -319,12 +312,10 @@ class GenerateSession final : public Session {
   }
 
   const std::string name_;
-  const DecoderModel model_;
-  const NativeOptions native_;
+  const Generator generator_;
   Completion completion_;
   Clock* clock_;
   const uint64_t unique_seed_;
-  const int threads_;
   std::vector<Query> queries_;  // by slot
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<DecoderSteps> steps_;
@@ -339,12 +330,12 @@ class GenerateSession final : public Session {
 
 }  // namespace
 
-std::unique_ptr<Session> make_generate_session(const Model& model, const LoadOptions& options, const NativeOptions& native) {
-  if (options.placement.devices.front().kind == "cpu") limit_isa(native.isa);
+std::unique_ptr<Session> make_generate_session(const Model& model, const LoadOptions& options, Generator generator) {
+  const std::string engine = generator.engine;
   try {
-    return std::make_unique<GenerateSession>(model, options, native);
+    return std::make_unique<GenerateSession>(model, options, std::move(generator));
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorKind::out_of_memory, fmt::format("native: no memory left while {} is loaded", model.name()));
+    throw Error(ErrorKind::out_of_memory, fmt::format("{}: no memory left while {} is loaded", engine, model.name()));
   }
 }
 

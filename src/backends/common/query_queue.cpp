@@ -1,4 +1,4 @@
-#include "backends/native/query_queue.h"
+#include "backends/common/query_queue.h"
 
 namespace deepgap {
 

@@ -1,6 +1,7 @@
 // Computes what a Graph costs, from its shapes alone.
 #include "model/checked.h"
 #include "model/decoder/decoder.h"
+#include "model/decoder/onnx_decoder.h"
 #include "model/einsum.h"
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
@@ -180,6 +181,7 @@ bool may_be_weight(const Tensor& tensor) {
 }
 
 void count_weights(const Graph& graph, GraphSummary& summary) {
+  if (const Graph* body = onnx_decoder_body(graph)) return count_weights(*body, summary);
   for (const auto& [id, tensor] : graph.constants) summary.weight_bytes += static_cast<int64_t>(stored_bytes(tensor));
   if (is_decoder(graph)) {  // whose weights may be blocks of several numbers
     for (const auto& [name, weight] : decoder_of(graph).weights) summary.parameters += weight.rows * weight.columns;
@@ -190,10 +192,14 @@ void count_weights(const Graph& graph, GraphSummary& summary) {
 
 void list_operators(const Graph& graph, GraphSummary& summary) {
   std::map<std::pair<std::string, std::string>, OperatorUse> uses;
-  for (const Node& node : graph.nodes) {
-    OperatorUse& use = uses.try_emplace({node.op, node.domain}, OperatorUse{node.op, node.domain, 0, node.name}).first->second;
-    ++use.count;
-  }
+  const auto count = [&](const Graph& counted) {
+    for (const Node& node : counted.nodes) {
+      OperatorUse& use = uses.try_emplace({node.op, node.domain}, OperatorUse{node.op, node.domain, 0, node.name}).first->second;
+      ++use.count;
+    }
+  };
+  count(graph);
+  if (const Graph* body = onnx_decoder_body(graph)) count(*body);
   for (auto& [key, use] : uses) summary.operators.push_back(std::move(use));
 }
 
@@ -259,7 +265,7 @@ namespace {
 
 void count_work(const Graph& graph, GraphSummary& summary) {
   summary.macs_per_item = summary.flop_per_item = summary.bytes_per_item = -1;
-  if (is_decoder(graph)) return;  // a prompt and its answer may have any length
+  if (is_decoder(graph) || onnx_decoder_body(graph) != nullptr) return;  // a prompt and its answer may have any length
   const auto counts = item_counts(graph);
   if (!counts) return;
   NodeCount total;

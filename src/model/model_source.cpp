@@ -10,6 +10,7 @@
 #include "model/control_flow.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/gguf_decoder.h"
+#include "model/decoder/onnx_decoder.h"
 #include "model/graph_tools.h"
 #include "model/model_of.h"
 #include "model/onnx_reader.h"
@@ -119,7 +120,9 @@ Graph file_graph(const ModelRequest& request) {
   naming(request.name, [&] {
     check_scaling(graph);
     check_constants(graph);
+    if (request.generates) graph = onnx_decoder_graph(std::move(graph), request.name);
   });
+  if (request.generates) return graph;
   graph = sized(std::move(graph), request);
   naming(request.name, [&] { inline_control_flow(graph); });
   return graph;
@@ -176,6 +179,9 @@ void fill_weights(Graph& graph, const ModelRequest& request) {
     naming(path, [&] { check_constants(graph); });
   }
 }
+
+// A network that takes prompts: their sizes, and those within it, follow from each prompt.
+bool takes_prompts(const Graph& graph) { return is_decoder(graph) || onnx_decoder_body(graph) != nullptr; }
 
 bool is_open(const Dim& dim) { return !dim.known() && dim.symbol != batch_symbol; }
 
@@ -247,7 +253,7 @@ std::shared_ptr<const Model> open_model(const ModelRequest& request) {
   }
   require_sizes(graph, request.name);
   DomainVersions domains;
-  if (is_file && !is_decoder(graph) && !saved_model_named(request.name)) domains = read_onnx_domains(request.name);
+  if (is_file && !takes_prompts(graph) && !saved_model_named(request.name)) domains = read_onnx_domains(request.name);
   std::shared_ptr<const Model> model;
   naming(request.name,
          [&] { model = std::make_shared<const LoadedModel>(request.name, is_file ? request.name : "", std::move(graph), domains); });
@@ -293,13 +299,13 @@ ModelOutline outline_model(const ModelRequest& request) {
   ModelOutline outline;
   naming(request.name, [&] { outline = {summarize(graph), steering_inputs(graph), open_sizes_of(graph, request.name), nullptr}; });
   outline.summary.name = request.name;
-  if (is_model_file(request.name) && !is_decoder(graph)) outline.shapes = shapes_of(graph);
+  if (is_model_file(request.name) && !takes_prompts(graph)) outline.shapes = shapes_of(graph);
   return outline;
 }
 
 ModelOutline outline_of(const Model& model) {
   return {model.summary(), steering_inputs(model.graph()), "",
-          model.file().empty() || is_decoder(model.graph()) ? nullptr : shapes_of(model.graph())};
+          model.file().empty() || takes_prompts(model.graph()) ? nullptr : shapes_of(model.graph())};
 }
 
 std::string why_not_batch(const ModelOutline& outline, int64_t batch) {

@@ -25,6 +25,7 @@ struct ModelRequest {
   std::string cache_dir;                               // directory for generated weights; empty: no cache
   std::string data_dir;                                // where set-up put named weights; empty: beside the program, see default_data_dir()
   bool trains = false;                                 // a zoo network in its training form: with Dropout where its source has it
+  bool generates = false;                              // an ONNX file as a decoder with past key values (model/decoder/onnx_decoder.h)
   InputNumbers numbers{};                              // the numbers that made-up samples hold in inputs, from --input
   std::string test_set{};  // an ONNX test set (model/onnx_test_set.h) whose tensors give the sizes that `shapes` leaves open
 };

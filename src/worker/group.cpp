@@ -57,6 +57,7 @@ Nanoseconds linger_for(const Point& point, size_t cpus) {
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
   ModelRequest request{point.model, point.weights, options.seed, options.shapes, cache_dir, default_data_dir()};
   request.trains = trains(point);
+  request.generates = generates(point);
   request.numbers = options.input_numbers;
   return sized_by_dataset(std::move(request), point.dataset);
 }
@@ -87,7 +88,7 @@ PromptRequest prompt_request(const Point& point, const PointOptions& options) {
 }
 
 LoadedModelKey loaded_model_key(const Point& point) {
-  LoadedModelKey key{model_key(point), trains(point)};
+  LoadedModelKey key{model_key(point), trains(point), generates(point)};
   if (is_remote(point.placement)) key.model.server = placement_name(point.placement);
   if (!onnx_test_sets(point.dataset).empty()) key.model.sized_by = point.dataset;
   return key;

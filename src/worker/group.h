@@ -26,7 +26,8 @@ namespace deepgap {
 // Identifies the Model that a process has loaded.
 struct LoadedModelKey {
   ModelKey model;
-  bool trains = false;  // in its training form
+  bool trains = false;     // in its training form
+  bool generates = false;  // as what takes prompts
   auto operator<=>(const LoadedModelKey&) const = default;
 };
 

@@ -28,6 +28,7 @@ void fields(V& visit, ModelRequest& request) {
   visit("cache_dir", request.cache_dir);
   visit("data_dir", request.data_dir);
   visit("trains", request.trains);
+  visit("generates", request.generates);
   visit("numbers", request.numbers);
 }
 

@@ -1,6 +1,8 @@
 #include "backends/onnxruntime/ort_backend.h"
 
 #include "backends/common/host.h"
+#include "backends/generate/onnx_generator.h"
+#include "backends/onnxruntime/ort_generate.h"
 #include "backends/onnxruntime/ort_providers.h"
 #include "backends/onnxruntime/ort_session.h"
 #include "backends/onnxruntime/ort_settings.h"
@@ -42,18 +44,23 @@ std::vector<OptionInfo> OrtBackend::options() const { return ort_options().infos
 
 Support OrtBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
   const OrtSettings settings = ort_settings(request);  // throws for values that cannot be read
+  require_generation("onnxruntime", settings.generation, request.task);
   const auto no = [](const std::string& reason) { return Support{false, "onnxruntime: " + reason}; };
+  const bool generates = request.task == "generate";
+  if (const std::string refusal = generates ? onnx_decoder_refusal(graph) : ""; !refusal.empty()) return no(refusal);
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
   const DeviceId& device = request.placement.devices.front();
   const OrtProvider provider = ort_provider(settings, device);
   if (const std::string refusal = device_refusal(device, provider); !refusal.empty()) return no(refusal);
   if (const std::string refusal = ort_precision_refusal(provider, request.precision, graph); !refusal.empty()) return no(refusal);
+  if (generates && provider != OrtProvider::cpu) return no("task generate runs on the cpu provider alone");
   if (device.kind != "cpu" && request.inputs != InputPlace::host) return no("each query copies its samples to the GPU: inputs=host");
   return {};
 }
 
 std::unique_ptr<Session> OrtBackend::load(const Model& model, const LoadOptions& options) {
   require(supports(options, model.summary()));
+  if (options.task == "generate") return make_ort_generate_session(model, options, ort_settings(options));
   return make_ort_session(model, options, ort_settings(options));
 }
 

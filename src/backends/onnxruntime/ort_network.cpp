@@ -55,7 +55,22 @@ void leave_to_library(OrtNetwork& network, const Graph& graph) {
   }
 }
 
+// Providers write to the environment's log when they are added: it is made first.
+OrtSessionOptionsHandle options_of(const LoadOptions& options, const OrtSettings& settings) {
+  const DeviceId& device = options.placement.devices.front();
+  ort().env();
+  OrtSessionOptionsHandle made = make_session_options(settings, options.precision);
+  append_ort_provider(made.get(), ort_provider(settings, device), device, options.precision, settings.threads);
+  return made;
+}
+
 }  // namespace
+
+OrtSessionHandle open_ort_file(const std::string& path, const LoadOptions& options, const OrtSettings& settings) {
+  OrtSession* session = nullptr;
+  ort().call(ort_create_session, ort().env(), path.c_str(), options_of(options, settings).get(), &session);
+  return OrtSessionHandle(session);
+}
 
 OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings,
                             const std::string& profile_prefix) {
@@ -67,9 +82,7 @@ OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, cons
     network.max_batch = std::max(network.max_batch, batch);
   }
   try {
-    ort().env();  // providers write to its log when they are added
-    const OrtSessionOptionsHandle made = make_session_options(settings, options.precision);
-    append_ort_provider(made.get(), ort_provider(settings, device), device, options.precision, settings.threads);
+    const OrtSessionOptionsHandle made = options_of(options, settings);
     if (!profile_prefix.empty()) ort().call(ort_enable_profiling, made.get(), profile_prefix.c_str());
     network.session = open_session(model, made.get());
     leave_to_library(network, graph);

@@ -21,6 +21,9 @@ struct OrtNetwork {
   OrtMemoryInfoHandle host_memory;
 };
 
+// The file as it is, for a Model whose Graph says what it takes. Throws OrtFailure and Error{refused}.
+OrtSessionHandle open_ort_file(const std::string& path, const LoadOptions& options, const OrtSettings& settings);
+
 // If `profile_prefix` is set, every run writes the times of its nodes to a file of that name, see ort_profile.h. Throws Error{refused |
 // input | out_of_memory}.
 OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings,

@@ -58,6 +58,7 @@ OptionTable<OrtSettings> make_table() {
   table.row({"custom_ops", "libraries of custom operators (each exports RegisterCustomOps), joined by ':'", "", true},
             [](OrtSettings& settings, const std::string& libraries) { settings.custom_ops = libraries_of(libraries); });
   table.on_off("pin", "on: each pool thread stays on an allowed CPU of its own; off: the system places them", &OrtSettings::pinned);
+  table.part(&OrtSettings::generation, generation_options());
   return table;
 }
 

@@ -1,6 +1,7 @@
 // The options of the onnxruntime backend, parsed, and put into the library's session options.
 #pragma once
 
+#include "backends/generate/generation_settings.h"
 #include "backends/onnxruntime/ort_library.h"
 #include "backends/onnxruntime/ort_providers.h"
 #include "base/option_table.h"
@@ -23,6 +24,7 @@ struct OrtSettings {
   bool io_binding = true;
   std::optional<OrtProvider> provider;  // nullopt: the device's own
   std::vector<std::string> custom_ops;  // libraries of operators, absolute paths
+  GenerationSettings generation;
 };
 
 const OptionTable<OrtSettings>& ort_options();

@@ -1,17 +1,13 @@
 #include "backends/onnxruntime/ort_slot.h"
 
+#include "backends/onnxruntime/ort_values.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace deepgap {
 namespace {
-
-// ONNXTensorElementDataType, by the order of DataType.
-constexpr std::array<int, 13> element_types{1, 11, 10, 16, 3, 5, 6, 7, 2, 4, 12, 13, 9};
-int element_type(DataType type) { return element_types[static_cast<size_t>(type)]; }
 
 std::vector<SlotBuffer> buffers(const std::vector<Port>& ports, int64_t batch) {
   std::vector<SlotBuffer> made;
@@ -68,12 +64,8 @@ OrtSlot::Binding& OrtSlot::binding(int64_t batch) {
   return bindings_.emplace(batch, std::move(made)).first->second;
 }
 
-// The library takes constant data for inputs by a pointer that is not; it does not write there.
 OrtValueHandle OrtSlot::value_over(const std::byte* data, DataType type, const Shape& shape) const {
-  OrtValue* value = nullptr;
-  ort().call(ort_create_tensor_with_data, network_.host_memory.get(), const_cast<std::byte*>(data), bytes_of(type, shape), shape.data(),
-             shape.size(), element_type(type), &value);
-  return OrtValueHandle(value);
+  return ort_value_over(network_.host_memory.get(), data, type, shape);
 }
 
 OrtIoBindingHandle OrtSlot::io_binding(const Binding& binding) const {
@@ -170,21 +162,7 @@ void OrtSlot::show(int64_t batch) {
 
 TensorView OrtSlot::view_made(size_t output) {
   const Port& port = network_.outputs[output];
-  OrtValue* value = made_[output].get();
-  OrtTensorTypeAndShapeInfo* raw = nullptr;
-  ort().call(ort_get_type_and_shape, value, &raw);
-  const OrtTypeAndShapeHandle info(raw);
-  int type = 0;
-  size_t rank = 0;
-  ort().call(ort_get_element_type, raw, &type);
-  ort().call(ort_get_rank, raw, &rank);
-  if (type != element_type(port.type)) throw Error(ErrorKind::input, fmt::format("onnxruntime: output '{}' has another type", port.name));
-  Shape& shape = made_shapes_[output];
-  shape.resize(rank);
-  ort().call(ort_get_dimensions, raw, shape.data(), rank);
-  void* data = nullptr;
-  ort().call(ort_get_tensor_data, value, &data);
-  return {port.type, shape, static_cast<const std::byte*>(data)};
+  return ort_tensor(made_[output].get(), port.name, port.type, made_shapes_[output]);
 }
 
 }  // namespace deepgap

@@ -2,7 +2,9 @@
 
 #include "backends/common/host.h"
 #include "backends/common/quantized_file.h"
+#include "backends/generate/onnx_generator.h"
 #include "backends/openvino/ov_failure.h"
+#include "backends/openvino/ov_generate.h"
 #include "backends/openvino/ov_library.h"
 #include "backends/openvino/ov_session.h"
 #include "backends/openvino/ov_settings.h"
@@ -48,8 +50,10 @@ std::vector<DeviceInfo> OvBackend::devices() const { return {{DeviceId{}, ov_cpu
 std::vector<OptionInfo> OvBackend::options() const { return ov_options().infos(); }
 
 Support OvBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
-  ov_options().parse(request.options);  // throws for values that cannot be read
+  require_generation("openvino", ov_settings(request).generation, request.task);
   const auto no = [](const std::string& reason) { return Support{false, "openvino: " + reason}; };
+  const bool generates = request.task == "generate";
+  if (const std::string refusal = generates ? onnx_decoder_refusal(graph) : ""; !refusal.empty()) return no(refusal);
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
   const DeviceId& device = request.placement.devices.front();
   if (device.kind != "cpu") return no(fmt::format("device {} is not supported, only the CPU", device.kind));
@@ -59,6 +63,7 @@ Support OvBackend::supports(const EngineRequest& request, const GraphSummary& gr
 
 std::unique_ptr<Session> OvBackend::load(const Model& model, const LoadOptions& options) {
   require(supports(options, model.summary()));
+  if (options.task == "generate") return make_ov_generate_session(model, options, ov_settings(options));
   return make_ov_session(model, options, ov_settings(options));
 }
 

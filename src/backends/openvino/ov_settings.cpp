@@ -20,6 +20,7 @@ OptionTable<OvSettings> make_table() {
   table.choice("hyper_threading", "on: two threads a core may be used; off: one; auto: the library decides", &OvSettings::hyper_threading,
                auto_switches);
   table.on_off("profile", "on: the time of every layer is taken, which costs some of it", &OvSettings::profiled);
+  table.part(&OvSettings::generation, generation_options());
   return table;
 }
 

@@ -1,6 +1,7 @@
 // The options of the openvino backend, parsed, and as the properties a model is compiled with.
 #pragma once
 
+#include "backends/generate/generation_settings.h"
 #include "base/option_table.h"
 
 #include <deepgap/backend.h>
@@ -19,6 +20,7 @@ struct OvSettings {
   int streams = 0;                              // 0: the hint decides
   std::optional<bool> pinned, hyper_threading;  // nullopt: the library decides
   bool profiled = false;
+  GenerationSettings generation;
 };
 
 const OptionTable<OvSettings>& ov_options();

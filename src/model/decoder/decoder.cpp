@@ -79,41 +79,12 @@ Tensor real(double value) {
   return tensor;
 }
 
-void keep_tokenizer(const TokenizerData& tokenizer, std::map<std::string, Attribute>& attributes) {
-  attributes["tokenizer.model"] = tokenizer.model;
-  attributes["tokenizer.split"] = tokenizer.split;
-  attributes["tokenizer.tokens"] = tokenizer.tokens;
-  attributes["tokenizer.kinds"] = tokenizer.kinds;
-  attributes["tokenizer.merges"] = tokenizer.merges;
-  attributes["tokenizer.scores"] = std::vector<float>(tokenizer.scores.begin(), tokenizer.scores.end());
-  attributes["tokenizer.begin"] = tokenizer.begin;
-  attributes["tokenizer.end"] = tokenizer.end;
-  attributes["tokenizer.adds_begin"] = int64_t{tokenizer.adds_begin};
-  attributes["tokenizer.chat_template"] = tokenizer.chat_template;
-}
-
 template <typename T>
 const T& attribute(const Node& node, const std::string& name) {
   const auto found = node.attributes.find(name);
   const T* value = found == node.attributes.end() ? nullptr : std::get_if<T>(&found->second);
   if (value == nullptr) throw Error(ErrorKind::internal, fmt::format("decoder '{}' lacks its attribute {}", node.name, name));
   return *value;
-}
-
-TokenizerData read_tokenizer(const Node& node) {
-  TokenizerData tokenizer;
-  tokenizer.model = attribute<std::string>(node, "tokenizer.model");
-  tokenizer.split = attribute<std::string>(node, "tokenizer.split");
-  tokenizer.tokens = attribute<std::vector<std::string>>(node, "tokenizer.tokens");
-  tokenizer.kinds = attribute<std::vector<int64_t>>(node, "tokenizer.kinds");
-  tokenizer.merges = attribute<std::vector<std::string>>(node, "tokenizer.merges");
-  const auto& scores = attribute<std::vector<float>>(node, "tokenizer.scores");
-  tokenizer.scores.assign(scores.begin(), scores.end());
-  tokenizer.begin = attribute<int64_t>(node, "tokenizer.begin");
-  tokenizer.end = attribute<int64_t>(node, "tokenizer.end");
-  tokenizer.adds_begin = attribute<int64_t>(node, "tokenizer.adds_begin") != 0;
-  tokenizer.chat_template = attribute<std::string>(node, "tokenizer.chat_template");
-  return tokenizer;
 }
 
 // Where the weights begin among the node's inputs: after the prompt and its request.
@@ -155,7 +126,36 @@ const DecoderWeight& DecoderModel::weight(const std::string& name) const {
   throw Error(ErrorKind::internal, fmt::format("the decoder has no weight '{}'", name));
 }
 
-Graph decoder_graph(const std::string& name, const DecoderModel& model) {
+void keep_tokenizer(const TokenizerData& tokenizer, std::map<std::string, Attribute>& attributes) {
+  attributes["tokenizer.model"] = tokenizer.model;
+  attributes["tokenizer.split"] = tokenizer.split;
+  attributes["tokenizer.tokens"] = tokenizer.tokens;
+  attributes["tokenizer.kinds"] = tokenizer.kinds;
+  attributes["tokenizer.merges"] = tokenizer.merges;
+  attributes["tokenizer.scores"] = std::vector<float>(tokenizer.scores.begin(), tokenizer.scores.end());
+  attributes["tokenizer.begin"] = tokenizer.begin;
+  attributes["tokenizer.end"] = tokenizer.end;
+  attributes["tokenizer.adds_begin"] = int64_t{tokenizer.adds_begin};
+  attributes["tokenizer.chat_template"] = tokenizer.chat_template;
+}
+
+TokenizerData kept_tokenizer(const Node& node) {
+  TokenizerData tokenizer;
+  tokenizer.model = attribute<std::string>(node, "tokenizer.model");
+  tokenizer.split = attribute<std::string>(node, "tokenizer.split");
+  tokenizer.tokens = attribute<std::vector<std::string>>(node, "tokenizer.tokens");
+  tokenizer.kinds = attribute<std::vector<int64_t>>(node, "tokenizer.kinds");
+  tokenizer.merges = attribute<std::vector<std::string>>(node, "tokenizer.merges");
+  const auto& scores = attribute<std::vector<float>>(node, "tokenizer.scores");
+  tokenizer.scores.assign(scores.begin(), scores.end());
+  tokenizer.begin = attribute<int64_t>(node, "tokenizer.begin");
+  tokenizer.end = attribute<int64_t>(node, "tokenizer.end");
+  tokenizer.adds_begin = attribute<int64_t>(node, "tokenizer.adds_begin") != 0;
+  tokenizer.chat_template = attribute<std::string>(node, "tokenizer.chat_template");
+  return tokenizer;
+}
+
+Graph prompt_graph(const std::string& name, const std::string& op) {
   constexpr int64_t usual_prompt_bytes = 4096;
   Graph graph;
   graph.name = name;
@@ -165,7 +165,13 @@ Graph decoder_graph(const std::string& name, const DecoderModel& model) {
                   {"tokens", DataType::i64, Dims{batch}}};
   graph.inputs = {0, 1};
   graph.outputs = {2};
-  Node node{name, decoder_op, decoder_domain, {0, 1}, {2}, {}};
+  graph.nodes = {{name, op, decoder_domain, {0, 1}, {2}, {}}};
+  return graph;
+}
+
+Graph decoder_graph(const std::string& name, const DecoderModel& model) {
+  Graph graph = prompt_graph(name, decoder_op);
+  Node& node = graph.nodes.front();
   std::vector<std::string> types;
   std::vector<int64_t> columns;
   for (const auto& [weight_name, weight] : model.weights) {
@@ -186,7 +192,6 @@ Graph decoder_graph(const std::string& name, const DecoderModel& model) {
   node.attributes["columns"] = columns;
   node.attributes["stored_as"] = std::string(format_of(model.stored_as).name);
   keep_tokenizer(model.tokenizer, node.attributes);
-  graph.nodes.push_back(std::move(node));
   return graph;
 }
 
@@ -219,7 +224,7 @@ DecoderModel decoder_of(const Graph& graph) {
     const int64_t rows = data.shape.size() > 1 ? data.shape[0] : 1;
     model.weights[graph.values[static_cast<size_t>(id)].name] = {format->type, rows, columns.at(i - first_weight), data};
   }
-  model.tokenizer = read_tokenizer(node);
+  model.tokenizer = kept_tokenizer(node);
   return model;
 }
 

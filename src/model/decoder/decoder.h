@@ -84,6 +84,12 @@ struct DecoderModel {
   const DecoderWeight* find_weight(const std::string& name) const;
 };
 
+// A Graph of one node that takes prompts and gives tokens; without weights and attributes.
+Graph prompt_graph(const std::string& name, const std::string& op);
+// A tokenizer as the attributes of such a node. kept_tokenizer() throws Error{internal} for another node.
+void keep_tokenizer(const TokenizerData& tokenizer, std::map<std::string, Attribute>& attributes);
+TokenizerData kept_tokenizer(const Node& node);
+
 Graph decoder_graph(const std::string& name, const DecoderModel& model);
 bool is_decoder(const Graph& graph);
 bool is_decoder(const GraphSummary& summary);

@@ -64,7 +64,7 @@ class GenerateOnnxTest(StoreCase):
         path = self.write("model.onnx", counting_decoder())
         for engine in available():
             self.store = os.path.join(self.dir, f"{self.id()}.{engine}.db")
-            row = self.one(0, "--model", path, "--scenario", "concurrency", "--clients", "3", "--prompt-tokens", "uniform:2:9", "--output-tokens", "5",
+            row = self.one(0, "--model", path, "--scenario", "concurrency", "--clients", "3", "--streams", "3", "--prompt-tokens", "uniform:2:9", "--output-tokens", "5",
                            "--iterations", "9", "--axis", "tokenizer=words", backend=engine)
             self.assertEqual((row["outcome"], row["output_tokens"]), ("ok", 5), row["reason"])
 

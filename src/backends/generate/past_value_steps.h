@@ -151,7 +151,7 @@ class PastValueSteps : public DecoderSteps {
   std::vector<Sequence> sequences_;
   std::vector<int64_t> tokens_, places_, mask_;  // inputs of a run
   std::vector<Value> outputs_;                   // scores of the last run
-  std::vector<std::span<const float>> scores_;   // of its rows that want them
+  std::vector<std::span<const float>> scores_;   // spans of those that the rows want
   std::vector<float> converted_;                 // where the scores are not floats
 };
 

@@ -13,10 +13,12 @@ namespace deepgap {
 
 std::unique_ptr<Session> make_ov_generate_session(const Model& model, const LoadOptions& options, const OvSettings& settings) {
   Generator generator = onnx_generator("openvino", model, settings.generation);
-  generator.make_steps = [&model, options, settings]() -> std::unique_ptr<DecoderSteps> {
+  OvSettings turns = settings;
+  turns.streams = 0;  // sequences take turns, each on all threads
+  generator.make_steps = [&model, options, turns]() -> std::unique_ptr<DecoderSteps> {
     try {
       return std::make_unique<OvDecoderSteps>(onnx_decoder_of(model.graph()),
-                                              ov_core().compile_model(model.file(), "CPU", ov_properties(settings, options.precision, 1)),
+                                              ov_core().compile_model(model.file(), "CPU", ov_properties(turns, options.precision, 1)),
                                               model.summary().weight_bytes, fp32_shares(model, options.precision));
     } catch (const ov::Exception& failure) {
       throw ov_load_error(failure.what(), *onnx_decoder_body(model.graph()));

@@ -69,6 +69,17 @@ class OnnxGenerate : public OnnxDecoderRig {
     EXPECT_EQ(session->take_counts().at("kv_cache_bytes"), (3 + 8 + 8) * 2 * 2 * 2 * 4 * 2);
   }
 
+  void scores_of_the_last_token_suffice() {
+    const TinyOnnxDecoder last{.last_alone = true};
+    TestPrompts prompts;
+    prompts.add("one two three", 8);
+    const auto model = model_of(last.graph());
+    const auto session = load_words(*model);
+    session->stage(prompts.views());
+    EXPECT_EQ(answer(*session, 0), last.answer(tokens_of("one two three"), 8));
+    EXPECT_EQ(error_, "");
+  }
+
   void sequences_of_unlike_length_take_turns() {
     const std::vector<std::string> texts{"a b c d e f g h", "i", "j k l"};
     const auto limit = [](size_t i) { return static_cast<int64_t>(5 + 7 * i); };
@@ -142,11 +153,13 @@ class OnnxGenerate : public OnnxDecoderRig {
 TYPED_TEST_SUITE_P(OnnxGenerate);
 TYPED_TEST_P(OnnxGenerate, AnswersAreThoseWithoutACache) { this->answers_are_those_without_a_cache(); }
 TYPED_TEST_P(OnnxGenerate, CachesOfHalvesAreKeptAsTheyAre) { this->caches_of_halves_are_kept_as_they_are(); }
+TYPED_TEST_P(OnnxGenerate, ScoresOfTheLastTokenSuffice) { this->scores_of_the_last_token_suffice(); }
 TYPED_TEST_P(OnnxGenerate, SequencesOfUnlikeLengthTakeTurns) { this->sequences_of_unlike_length_take_turns(); }
 TYPED_TEST_P(OnnxGenerate, TheTokenizerBesideTheFileIsUsed) { this->the_tokenizer_beside_the_file_is_used(); }
 TYPED_TEST_P(OnnxGenerate, ACacheThatDoesNotGrowFailsTheQuery) { this->a_cache_that_does_not_grow_fails_the_query(); }
 TYPED_TEST_P(OnnxGenerate, WhatIsNotThereIsRefusedByName) { this->what_is_not_there_is_refused_by_name(); }
-REGISTER_TYPED_TEST_SUITE_P(OnnxGenerate, AnswersAreThoseWithoutACache, CachesOfHalvesAreKeptAsTheyAre, SequencesOfUnlikeLengthTakeTurns,
-                            TheTokenizerBesideTheFileIsUsed, ACacheThatDoesNotGrowFailsTheQuery, WhatIsNotThereIsRefusedByName);
+REGISTER_TYPED_TEST_SUITE_P(OnnxGenerate, AnswersAreThoseWithoutACache, CachesOfHalvesAreKeptAsTheyAre, ScoresOfTheLastTokenSuffice,
+                            SequencesOfUnlikeLengthTakeTurns, TheTokenizerBesideTheFileIsUsed, ACacheThatDoesNotGrowFailsTheQuery,
+                            WhatIsNotThereIsRefusedByName);
 
 }  // namespace deepgap

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/eval/evaluator.h"
+#include "model/eval/half.h"
 #include "model/zoo/network_builder.h"
 
 #include <deepgap/graph.h>
@@ -20,6 +21,7 @@ struct TinyOnnxDecoder {
   int64_t layers = 2, heads = 2, size = 4, vocabulary = 29, positions = 64;
   bool has_mask = true, has_positions = true;
   DataType cache = DataType::f32;
+  bool last_alone = false;  // halves of the scores of the last token, as some exports give them
 
   Graph graph() const {
     NetworkBuilder net("tiny_decoder");
@@ -33,7 +35,8 @@ struct TinyOnnxDecoder {
       x = net.node("Add", "place", {x, net.node("Gather", "places", {random(net, "places.weight", {positions, width}), places})});
     std::vector<ValueId> presents;
     for (int64_t i = 0; i < layers; ++i) x = layer(net, i, x, mask, places, {batch, {heads, ""}, past, {size, ""}}, presents);
-    std::vector<ValueId> outputs{net.node("MatMul", "head", {x, random(net, "head.weight", {width, vocabulary})}, {}, "logits")};
+    const ValueId head = random(net, "head.weight", {width, vocabulary});
+    std::vector<ValueId> outputs{last_alone ? last_scores(net, x, head) : net.node("MatMul", "head", {x, head}, {}, "logits")};
     outputs.insert(outputs.end(), presents.begin(), presents.end());
     return net.finish(outputs);
   }
@@ -55,6 +58,12 @@ struct TinyOnnxDecoder {
     std::vector<float> content(static_cast<size_t>(element_count(shape)));
     for (float& value : content) value = static_cast<float>(numbers() >> 8) * 0x1p-23F - 1;
     return net.numbers(name, shape, content);
+  }
+
+  static ValueId last_scores(NetworkBuilder& net, ValueId x, ValueId head) {
+    const ValueId last =
+        net.node("Slice", "last", {x, net.integers("from", {-1}), net.integers("to", {INT64_MAX}), net.integers("one", {1})});
+    return net.node("Cast", "halves", {net.node("MatMul", "head", {last, head})}, {{"to", int64_t{10}}}, "logits");
   }
 
   ValueId heads_of(NetworkBuilder& net, const std::string& name, ValueId x) const {
@@ -110,7 +119,9 @@ struct TinyOnnxDecoder {
         writable<int64_t>(tensor)[i] = name == "input_ids" ? tokens[i] : name == "attention_mask" ? 1 : static_cast<int64_t>(i);
     }
     const std::vector<Tensor> outputs = evaluate(graph, inputs);
-    const auto scores = outputs[0].as<float>().last(static_cast<size_t>(vocabulary));
+    std::vector<float> scores(static_cast<size_t>(vocabulary));
+    for (size_t i = 0; i < scores.size(); ++i)
+      scores[i] = last_alone ? to_float(outputs[0].as<Half>()[i]) : outputs[0].as<float>().last(scores.size())[i];
     return std::max_element(scores.begin(), scores.end()) - scores.begin();
   }
 };

@@ -30,6 +30,7 @@ class PastValueSteps : public DecoderSteps {
     input_names_ = {"input_ids"};
     if (decoder_.has_mask) input_names_.emplace_back("attention_mask");
     if (decoder_.has_positions) input_names_.emplace_back("position_ids");
+    if (decoder_.kept_scores) input_names_.emplace_back("num_logits_to_keep");
     for (const CachePort& port : decoder_.caches) input_names_.push_back(port.past);
   }
 
@@ -102,6 +103,8 @@ class PastValueSteps : public DecoderSteps {
     own.push_back(value_over(tokens_.data(), DataType::i64, {1, count}));
     if (decoder_.has_mask) own.push_back(value_over(mask_.data(), DataType::i64, {1, length}));
     if (decoder_.has_positions) own.push_back(value_over(places_.data(), DataType::i64, {1, count}));
+    static const int64_t last = 1;
+    if (decoder_.kept_scores) own.push_back(value_over(&last, DataType::i64, *decoder_.kept_scores));
     std::vector<Value*> inputs;
     for (Value& value : own) inputs.push_back(&value);
     for (Value& value : sequence.cache) inputs.push_back(&value);

@@ -55,6 +55,14 @@ void require_token_input(const Value& value) {
     refuse(fmt::format("its input '{}' is {}, not [batch, sequence] with an open sequence", value.name, shape_text(value)));
 }
 
+// Requires one int64, a scalar or [1].
+Shape kept_scores_shape(const Value& value) {
+  const bool is_one = value.dims && (value.dims->empty() || (value.dims->size() == 1 && takes(value.dims->front(), 1)));
+  if (value.type != DataType::i64 || !is_one)
+    refuse(fmt::format("its input '{}' is {} {}, not one int64", value.name, name_of(value.type), shape_text(value)));
+  return Shape(value.dims->size(), 1);
+}
+
 struct CacheName {
   int64_t layer = 0;
   bool is_value = false;
@@ -100,10 +108,16 @@ void read_inputs(const Graph& graph, OnnxDecoder& decoder) {
       caches[*name] = cache_port(graph, value, fmt::format("present.{}.{}", name->layer, name->is_value ? "value" : "key"));
       continue;
     }
+    if (value.name == "num_logits_to_keep") {
+      decoder.kept_scores = kept_scores_shape(value);
+      continue;
+    }
     const bool is_mask = value.name == "attention_mask", is_positions = value.name == "position_ids";
     if (!is_mask && !is_positions && value.name != "input_ids")
-      refuse(fmt::format("its input '{}' is not one of input_ids, attention_mask, position_ids, past_key_values.N.key and .value",
-                         value.name));
+      refuse(
+          fmt::format("its input '{}' is not one of input_ids, attention_mask, position_ids, num_logits_to_keep, past_key_values.N.key "
+                      "and .value",
+                      value.name));
     require_token_input(value);
     decoder.has_mask |= is_mask;
     decoder.has_positions |= is_positions;

@@ -90,6 +90,7 @@ TEST(OnnxDecoder, WhatIsNotADecoderIsRefusedByName) {
   };
   EXPECT_THAT(changed("position_ids", [](Value& value) { value.name = "use_cache_branch"; }),
               HasSubstr("'use_cache_branch' is not one of"));
+  EXPECT_THAT(changed("position_ids", [](Value& value) { value.name = "num_logits_to_keep"; }), HasSubstr("not one int64"));
   EXPECT_THAT(changed("input_ids", [](Value& value) { value.type = DataType::i32; }), HasSubstr("is int32, not int64"));
   EXPECT_THAT(changed("input_ids", [](Value& value) { (*value.dims)[1] = {1, ""}; }), HasSubstr("[N, 1], not [batch, sequence]"));
   EXPECT_THAT(changed("input_ids", [](Value& value) { (*value.dims)[0] = {2, ""}; }), HasSubstr("[2, sequence], not"));

@@ -21,7 +21,7 @@ struct TinyOnnxDecoder {
   int64_t layers = 2, heads = 2, size = 4, vocabulary = 29, positions = 64;
   bool has_mask = true, has_positions = true;
   DataType cache = DataType::f32;
-  bool last_alone = false;  // halves of the scores of the last token, as some exports give them
+  bool last_alone = false;  // halves of the scores of the last tokens, whose number is an input, as some exports give them
 
   Graph graph() const {
     NetworkBuilder net("tiny_decoder");
@@ -61,8 +61,9 @@ struct TinyOnnxDecoder {
   }
 
   static ValueId last_scores(NetworkBuilder& net, ValueId x, ValueId head) {
-    const ValueId last =
-        net.node("Slice", "last", {x, net.integers("from", {-1}), net.integers("to", {INT64_MAX}), net.integers("one", {1})});
+    const ValueId kept = net.input("num_logits_to_keep", DataType::i64, {});
+    const ValueId from = net.node("Neg", "from", {net.node("Reshape", "kept", {kept, net.integers("one", {1})})});
+    const ValueId last = net.node("Slice", "last", {x, from, net.integers("to", {INT64_MAX}), net.integers("one", {1})});
     return net.node("Cast", "halves", {net.node("MatMul", "head", {last, head})}, {{"to", int64_t{10}}}, "logits");
   }
 
@@ -113,6 +114,10 @@ struct TinyOnnxDecoder {
     for (const ValueId id : graph.inputs) {
       const std::string& name = graph.values[static_cast<size_t>(id)].name;
       const bool is_past = name.starts_with("past");
+      if (name == "num_logits_to_keep") {
+        writable<int64_t>(inputs.emplace_back(make_tensor(DataType::i64, {})))[0] = 1;
+        continue;
+      }
       Tensor& tensor = inputs.emplace_back(is_past ? make_tensor(cache, {1, heads, 0, size})
                                                    : make_tensor(DataType::i64, {1, static_cast<int64_t>(tokens.size())}));
       for (size_t i = 0; i < tokens.size() && !is_past; ++i)

@@ -32,8 +32,7 @@ void LengthFlags::declare(CLI::App& app, const std::string& group) {
                  "--interval, within --budget [default: 1; study files: 5]")
       ->group(group)
       ->type_name("N|auto");
-  app.add_flag("--quick", quick_, "Short run: 0.5 to 5 s instead of 10 to 30 s, unless --budget says otherwise. May miss slow drift")
-      ->group(group);
+  app.add_flag("--quick", quick_, "Short run: 0.5 to 5 s, or as --budget says. May miss slow drift")->group(group);
   app.add_option("--sweeps", sweeps_, "Number of passes over the whole grid [default: 1]")->group(group)->type_name("N");
 }
 

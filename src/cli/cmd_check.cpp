@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/messages.h"
 #include "base/words.h"
+#include "cli/axis_values.h"
 #include "cli/checked_outputs.h"
 #include "cli/class_scores.h"
 #include "cli/command.h"
@@ -11,6 +12,7 @@
 #include "cli/libtorch_folder.h"
 #include "cli/selection_flags.h"
 #include "cli/stored_checks.h"
+#include "cli/text_check.h"
 #include "dataset/npy.h"
 #include "model/onnx_test_set.h"
 #include "model/zoo/zoo.h"
@@ -48,12 +50,14 @@ class CheckCommand : public Command {
   std::string name() const override { return "check"; }
   HelpPlace help_place() const override { return {CommandGroup::measure, 3}; }
   std::vector<std::string> common_flags() const override {
-    return {"--backend", "--device", "--precision", "--against", "--samples", "--nodes", "--outputs", "--weights", "--dataset", "--json"};
+    return {"--backend", "--device",  "--precision", "--against", "--samples", "--text",
+            "--nodes",   "--outputs", "--weights",   "--dataset", "--json"};
   }
   std::string describe() const override { return "Compare an engine's outputs with the FP32 reference, another engine or files"; }
   std::string examples() const override {
     return "  deepgap check resnet50 -e onnxruntime -p int8\n"
-           "  deepgap check net.onnx -e openvino --against native\n";
+           "  deepgap check net.onnx -e openvino --against native\n"
+           "  deepgap check llm-q4_0.gguf --against llm-f16.gguf --text FILE\n";
   }
 
   void declare(CLI::App& app) override {
@@ -61,9 +65,12 @@ class CheckCommand : public Command {
     app.get_option("model")->description("Zoo name (deepgap models), ONNX file, or a store whose recorded checks are shown");
     app.add_option("stores", more_stores_, "Read these stores too, if the first argument is a store")->type_name("STORE");
     app.add_option("--against", against_,
-                   "Compare with this engine, or with a folder in the layout of ONNX tests [default: the FP32 reference]")
-        ->type_name("NAME|FOLDER");
-    app.add_option("--samples", request_.samples, "Number of samples [default: 8]")->type_name("N");
+                   "Compare with this engine, with a folder in the layout of ONNX tests or, with --text, with this network [default: "
+                   "the FP32 reference]")
+        ->type_name("NAME|PATH");
+    samples_ = app.add_option("--samples", request_.samples, "Number of samples, with --text of chunks [default: 8, all chunks]");
+    samples_->type_name("N");
+    app.add_option("--text", text_, "Measure the perplexity of a network that generates tokens on this text")->type_name("FILE");
     declare_libtorch_folder(app);
     app.add_flag("--nodes", nodes_, "Check each node alone on the reference's values, with at most 4 samples");
     app.add_option("--margin", margin_,
@@ -74,7 +81,7 @@ class CheckCommand : public Command {
     which_.declare(app);
     app.footer(
         "SQNR is the ratio of signal to error in dB: higher is better. Exit code 0: outputs agree, or nothing can be compared (unchecked); "
-        "1: they differ.");
+        "1: they differ. --text judges nothing.");
   }
 
   int run() override {
@@ -84,6 +91,7 @@ class CheckCommand : public Command {
                   fmt::format("{} selects records of a store, and '{}' is not a store", which_.given(), request_.model.name));
     if (!more_stores_.empty())
       throw Error(ErrorKind::usage, fmt::format("check takes one model, or stores; '{}' is not a store", request_.model.name));
+    if (!text_.empty()) return run_text();
     const bool folder = std::filesystem::is_directory(against_);
     if (!folder && against_.find('/') != std::string::npos)
       throw Error(ErrorKind::usage, fmt::format("--against: folder {} does not exist", against_));
@@ -115,10 +123,20 @@ class CheckCommand : public Command {
   }
 
  private:
+  int run_text() {
+    if (nodes_ || margin_ || !outputs_.empty() || request_.dataset != "seeded")
+      throw Error(ErrorKind::usage, "--text measures perplexity: leave out --nodes, --margin, --outputs and --dataset");
+    prepare(true);
+    request_.model.generates = true;
+    request_.dataset = text_;
+    return check_text({request_, usual_model(against_), samples_->count() > 0 ? request_.samples : 0}, json_);
+  }
+
   // What was measured is compared already.
   int run_stores() const {
-    if (!against_.empty() || nodes_ || margin_ || !outputs_.empty())
-      throw Error(ErrorKind::usage, "a store holds checks that were made before: leave out --against, --nodes, --margin and --outputs");
+    if (!against_.empty() || nodes_ || margin_ || !outputs_.empty() || !text_.empty())
+      throw Error(ErrorKind::usage,
+                  "a store holds checks that were made before: leave out --against, --nodes, --margin, --outputs and --text");
     std::vector<std::string> stores{request_.model.name};
     stores.insert(stores.end(), more_stores_.begin(), more_stores_.end());
     const Selection selection = which_.selection();
@@ -285,7 +303,8 @@ class CheckCommand : public Command {
   OutputsRequest request_;
   EngineFlags flags_;
   SelectionFlags which_;  // selects Records in Stores
-  std::string against_, outputs_;
+  std::string against_, outputs_, text_;
+  CLI::Option* samples_ = nullptr;
   std::vector<std::string> more_stores_;
   std::optional<double> margin_;
   bool nodes_ = false, json_ = false;

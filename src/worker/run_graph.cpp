@@ -11,6 +11,7 @@
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 #include "worker/rounding_watch.h"
+#include "worker/task_support.h"
 
 #include <deepgap/backend.h>
 
@@ -108,6 +109,7 @@ namespace {
 
 EngineRequest request_of(const EngineChoice& engine, std::vector<int64_t> batch_sizes) {
   EngineRequest request;
+  request.task = engine.task;
   request.placement.devices = {engine.device};
   request.precision = engine.precision;
   request.batch_sizes = std::move(batch_sizes);
@@ -123,6 +125,7 @@ EngineRequest request_of(const EngineChoice& engine, std::vector<int64_t> batch_
 }  // namespace
 
 void require_support(Backend& backend, const EngineChoice& engine, const Model& model) {
+  require(task_support(backend, engine.task));
   const EngineRequest request = request_of(engine, {batching_of(model.summary().inputs).samples});
   check_options(backend.name(), backend.options(), request.options);
   require(backend.supports(request, model.summary()));

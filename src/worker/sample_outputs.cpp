@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "dataset/open_dataset.h"
 #include "dataset/tensors_dataset.h"
+#include "model/decoder/decoder.h"
 #include "model/integer_values.h"
 #include "model/onnx_test_set.h"
 #include "model/random_numbers.h"
@@ -70,7 +71,7 @@ OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
 }
 
 EngineChoice engine_of(const OutputsRequest& request) {
-  return {request.backend, request.device, request.precision, request.threads, request.cache_dir, request.options};
+  return {request.backend, request.device, request.precision, request.threads, request.cache_dir, request.options, "infer"};
 }
 
 CheckedInputs open_checked(const OutputsRequest& request) {
@@ -145,6 +146,9 @@ OutputsMade compute_outputs(const OutputsRequest& request, const OutputsReceiver
     return made;
   }
   const CheckedInputs checked = open_checked(request);
+  if (is_decoder(checked.model->graph()))
+    throw Error(ErrorKind::usage,
+                fmt::format("{} generates tokens: add --text FILE, a text on which its perplexity is measured", request.model.name));
   const Batching batching = batching_of(checked.model->summary().inputs);
   const Queries queries(batching, checked.inputs);
   std::vector<std::string> names;

@@ -137,6 +137,13 @@ class LlmServerTest(StoreCase):
                 print(f"near-tie: {prompt!r}, token {i}: the logarithms of the probabilities differ by {likely[b] - likely[a]:.3f}", file=sys.stderr)
                 break
 
+    def test_the_perplexity_of_a_text_is_that_of_llama_cpp(self):
+        tools = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/llm/perplexity.py")
+        build = os.path.dirname(os.path.dirname(PROGRAM))
+        done = subprocess.run([sys.executable, tools, "--build", build, "--venv", VENV, "--samples", "2", "--threads", "1", "--most", "0.02"],
+                              capture_output=True, text=True, timeout=900)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def ask(self, address, body):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{address}", json.dumps(body).encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=600) as answer:

@@ -6,6 +6,7 @@
 #include "cuda/fake_driver.h"
 #include "engine/gpu/decoder/gpu_decoder.h"
 #include "engine/gpu/decoder/step_kernels.h"
+#include "model/decoder/score_tokens.h"
 #include "model/decoder/written_decoder.h"
 
 #include <fmt/format.h>
@@ -105,6 +106,21 @@ TEST_F(EmulatedDecoder, ASequenceIsTheSameAloneAndInABatch) {
     steps->run(both);
     steps->run(std::vector<DecoderRow>{{0, 4, 26, true}, {1, 2, second.back(), true}});
     EXPECT_EQ(all_scores(*steps, 1), alone) << format_of(type).name;
+  }
+}
+
+// A step has room for the scores of 64 rows of a sequence, of which none may belong to another.
+TEST_F(EmulatedDecoder, ScoresOfATextAreThoseOfItsPrefixes) {
+  const DecoderModel model = small_decoder_model("llama");
+  const DecoderHost host(fake_, model, WeightType::f16);
+  const auto steps = make_gpu_decoder(model, 0, options_);
+  steps->make_cache(1, context);
+  EXPECT_EQ(steps->most_scores(), 64);
+  for (const size_t asked : {size_t{6}, size_t{0}}) {  // few rows want scores, and all
+    score_tokens(*steps, std::span(first).first(8), asked, [&](size_t position, std::span<const float> scores) {
+      const auto wanted = WrittenDecoder(model).scores({first.begin(), first.begin() + static_cast<std::ptrdiff_t>(position) + 1});
+      for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(scores[i], wanted[i], 3e-2) << position << " " << i;
+    });
   }
 }
 

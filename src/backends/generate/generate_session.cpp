@@ -4,10 +4,12 @@
 #include "backends/common/query_queue.h"
 #include "backends/generate/answer_log.h"
 #include "backends/generate/staged_prompt.h"
+#include "model/decoder/score_tokens.h"
 #include "model/decoder/tokenizer.h"
 
 #include <deepgap/error.h>
 #include <deepgap/generate.h>
+#include <deepgap/token_scorer.h>
 
 #include <fmt/format.h>
 
@@ -28,7 +30,7 @@ std::unique_ptr<Tokenizer> tokenizer_for(const Generator& generator) {
   return make_file_tokenizer(generator.tokenizer);
 }
 
-class GenerateSession final : public Session {
+class GenerateSession final : public Session, public TokenScorer {
  public:
   GenerateSession(const Model& model, const LoadOptions& options, Generator generator)
       : name_(model.name()),
@@ -96,6 +98,15 @@ class GenerateSession final : public Session {
     return {bytes, bytes, bytes};
   }
   PrecisionShares precision_shares() override { return steps_->type_shares(); }
+
+  Tokens encode(std::string_view text) const override { return tokenizer_->encode(text); }
+  int64_t context() const override { return generator_.context; }
+  void score(std::span<const int64_t> tokens, size_t first, const ScoresReceiver& receive) override {
+    drain();
+    const auto scope = thread_scope(false);
+    steps_->enter();
+    score_tokens(*steps_, tokens, first, receive);
+  }
 
   std::map<std::string, double> take_counts() override {
     const std::lock_guard lock(mutex_);

@@ -10,6 +10,8 @@
 #include "model/model_source.h"
 #include "model/onnx_writer.h"
 
+#include <deepgap/token_scorer.h>
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -78,6 +80,26 @@ class OnnxGenerate : public OnnxDecoderRig {
     session->stage(prompts.views());
     EXPECT_EQ(answer(*session, 0), last.answer(tokens_of("one two three"), 8));
     EXPECT_EQ(error_, "");
+  }
+
+  void a_text_is_scored_token_by_token() {
+    const std::vector<int64_t> tokens = tokens_of("one two three four five six");
+    for (const bool last_alone : {false, true}) {
+      const TinyOnnxDecoder network{.last_alone = last_alone};
+      const auto model = model_of(network.graph());
+      const auto session = load_words(*model);
+      auto* scorer = dynamic_cast<TokenScorer*>(session.get());
+      ASSERT_NE(scorer, nullptr);
+      for (int time = 0; time < 2; ++time) {
+        size_t next = 2;
+        scorer->score(tokens, next, [&](size_t position, std::span<const float> scores) {
+          EXPECT_EQ(position, next++);
+          const std::vector<int64_t> before(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(position) + 1);
+          EXPECT_EQ(std::max_element(scores.begin(), scores.end()) - scores.begin(), network.answer(before, 1).front());
+        });
+        EXPECT_EQ(next, tokens.size());
+      }
+    }
   }
 
   void sequences_of_unlike_length_take_turns() {
@@ -154,12 +176,13 @@ TYPED_TEST_SUITE_P(OnnxGenerate);
 TYPED_TEST_P(OnnxGenerate, AnswersAreThoseWithoutACache) { this->answers_are_those_without_a_cache(); }
 TYPED_TEST_P(OnnxGenerate, CachesOfHalvesAreKeptAsTheyAre) { this->caches_of_halves_are_kept_as_they_are(); }
 TYPED_TEST_P(OnnxGenerate, ScoresOfTheLastTokenSuffice) { this->scores_of_the_last_token_suffice(); }
+TYPED_TEST_P(OnnxGenerate, ATextIsScoredTokenByToken) { this->a_text_is_scored_token_by_token(); }
 TYPED_TEST_P(OnnxGenerate, SequencesOfUnlikeLengthTakeTurns) { this->sequences_of_unlike_length_take_turns(); }
 TYPED_TEST_P(OnnxGenerate, TheTokenizerBesideTheFileIsUsed) { this->the_tokenizer_beside_the_file_is_used(); }
 TYPED_TEST_P(OnnxGenerate, ACacheThatDoesNotGrowFailsTheQuery) { this->a_cache_that_does_not_grow_fails_the_query(); }
 TYPED_TEST_P(OnnxGenerate, WhatIsNotThereIsRefusedByName) { this->what_is_not_there_is_refused_by_name(); }
 REGISTER_TYPED_TEST_SUITE_P(OnnxGenerate, AnswersAreThoseWithoutACache, CachesOfHalvesAreKeptAsTheyAre, ScoresOfTheLastTokenSuffice,
-                            SequencesOfUnlikeLengthTakeTurns, TheTokenizerBesideTheFileIsUsed, ACacheThatDoesNotGrowFailsTheQuery,
-                            WhatIsNotThereIsRefusedByName);
+                            ATextIsScoredTokenByToken, SequencesOfUnlikeLengthTakeTurns, TheTokenizerBesideTheFileIsUsed,
+                            ACacheThatDoesNotGrowFailsTheQuery, WhatIsNotThereIsRefusedByName);
 
 }  // namespace deepgap

@@ -35,6 +35,7 @@ class PastValueSteps : public DecoderSteps {
   }
 
   int64_t most_rows() const override { return context_; }  // a prompt is one run
+  int64_t most_scores() const override { return last_alone_ ? 1 : context_; }
   bool joins_sequences() const override { return false; }
   void make_cache(int64_t sequences, int64_t context) override {
     context_ = context;
@@ -127,6 +128,7 @@ class PastValueSteps : public DecoderSteps {
     const TensorView logits = content(outputs_.front(), "logits", decoder_.score_type, shape);
     const auto count = static_cast<int64_t>(rows.size());
     const bool last_alone = shape.size() == 3 && shape[1] == 1;
+    if (count > 1) last_alone_ = last_alone;
     if (shape.size() != 3 || shape[0] != 1 || (shape[1] != count && !last_alone) || shape[2] != decoder_.vocabulary)
       refuse_output("logits", shape, fmt::format("1, {}, {}", count, decoder_.vocabulary));
     const auto width = static_cast<size_t>(decoder_.vocabulary);
@@ -151,6 +153,7 @@ class PastValueSteps : public DecoderSteps {
   const std::map<std::string, double> type_shares_;
   std::vector<std::string> input_names_;
   int64_t context_ = 0;
+  bool last_alone_ = false;  // scores are those of a run's last token
   std::vector<Sequence> sequences_;
   std::vector<int64_t> tokens_, places_, mask_;  // inputs of a run
   std::vector<Value> outputs_;                   // scores of the last run

@@ -6,6 +6,8 @@
 #include "model/decoder/decoder.h"
 #include "model/model_of.h"
 
+#include <deepgap/token_scorer.h>
+
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -41,6 +43,26 @@ class GenerateSessionTest : public ::testing::Test, protected GenerateRig {
 
   const std::shared_ptr<const Model> model_ = small_decoder();
 };
+
+TEST_F(GenerateSessionTest, ScoresOfAPromptNameTheFirstTokenOfItsAnswer) {
+  const std::string text = "one two three four";
+  const auto session = load();
+  auto* scorer = dynamic_cast<TokenScorer*>(session.get());
+  ASSERT_NE(scorer, nullptr);
+  EXPECT_EQ(scorer->context(), 300);
+  EXPECT_THAT(scorer->encode(""), ::testing::IsEmpty());
+  std::vector<size_t> positions;
+  int64_t best = -1;
+  scorer->score(scorer->encode(text), 2, [&](size_t position, std::span<const float> scores) {
+    positions.push_back(position);
+    best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+  });
+  EXPECT_THAT(positions, ::testing::ElementsAre(2, 3));
+  TestPrompts prompts;
+  prompts.add(text, 1);
+  session->stage(prompts.views());
+  EXPECT_EQ(answer(*session, 0), std::vector<int64_t>{best});
+}
 
 TEST_F(GenerateSessionTest, AnAnswerHasItsTokensAndAMarkForEach) {
   TestPrompts prompts;

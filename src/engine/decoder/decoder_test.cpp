@@ -1,6 +1,7 @@
 // The decoder's inner loops against plain arithmetic, and the runtime against a decoder written out in double precision.
 #include "engine/decoder/decoder_runtime.h"
 #include "engine/decoder/kernels.h"
+#include "model/decoder/score_tokens.h"
 #include "model/decoder/written_decoder.h"
 
 #include <deepgap/error.h>
@@ -139,6 +140,17 @@ TEST(DecoderRuntime, ASequenceIsTheSameAloneAndInABatchAtOnceAndStepByStep) {
     runtime.run(both);
     runtime.run(std::vector<DecoderRow>{{1, 3, 40, true}, {0, static_cast<int64_t>(first.size()) - 1, first.back(), true}});
     EXPECT_EQ(std::vector<float>(runtime.scores(1).begin(), runtime.scores(1).end()), alone) << format_of(type).name;
+  }
+}
+
+TEST(DecoderRuntime, ScoresOfATextAreThoseOfItsPrefixesAlsoTheSecondTime) {
+  const DecoderModel model = small_decoder_model("llama");
+  DecoderRuntime runtime(model, *all_decoder_kernels().back(), WeightType::f32);
+  for (const std::vector<int64_t>& tokens : {first, second}) {
+    score_tokens(runtime, tokens, 1, [&](size_t position, std::span<const float> scores) {
+      const auto wanted = WrittenDecoder(model).scores({tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(position) + 1});
+      for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(scores[i], wanted[i], 5e-3) << position << " " << i;
+    });
   }
 }
 

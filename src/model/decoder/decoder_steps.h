@@ -34,6 +34,9 @@ class DecoderSteps {
   virtual int64_t cache_bytes() const = 0;    // 0: there is none yet
   virtual int64_t cache_context() const = 0;  // tokens of a sequence that fit
 
+  // Rows of a step that may want scores, with the cache that there is.
+  virtual int64_t most_scores() const { return most_rows(); }
+
   // At most most_rows() rows; those of a sequence in the order of their positions, none missing since position 0.
   virtual void run(std::span<const DecoderRow> rows) = 0;
   // Return what the last run found for the n-th row that wants scores: a score for each token of the vocabulary; the token of the highest,

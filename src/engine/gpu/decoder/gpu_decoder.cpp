@@ -45,6 +45,7 @@ class GpuDecoder final : public DecoderSteps {
   int64_t most_rows() const override { return StepMemory::most_rows; }
   int64_t cache_bytes() const override { return memory_ ? memory_->cache_bytes() : 0; }
   int64_t cache_context() const override { return memory_ ? shape_.cache_context : 0; }
+  int64_t most_scores() const override { return memory_ ? memory_->most_scores() : 0; }
   int64_t weight_bytes() const override { return weights_.bytes; }
   std::map<std::string, double> type_shares() const override { return shares_of_types(weights_.numbers); }
 

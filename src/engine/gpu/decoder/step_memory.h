@@ -34,7 +34,8 @@ struct StepMemory {
   bool has_prompts = false;  // some row does not want scores
 
   void fetch_best(int64_t count, cuda::StreamHandle stream);
-  int64_t best_token(size_t n) const;  // once the stream is there
+  int64_t best_token(size_t n) const;                                                           // once the stream is there
+  int64_t most_scores() const { return static_cast<int64_t>(best.bytes() / sizeof(int32_t)); }  // that there is memory for
 
   // Into how many parts the positions of each of `count` tokens are cut.
   int64_t attention_parts(int64_t count, int multiprocessors) const;

@@ -91,7 +91,7 @@ CachePort cache_port(const Graph& graph, const Value& past, const std::string& p
     refuse(fmt::format("its input '{}' is {}, not [batch, heads, past, size] with known heads and size", past.name, shape_text(past)));
   const Value* present = find_port(graph, graph.outputs, present_name);
   if (present == nullptr) refuse(fmt::format("it has no output '{}' for its input '{}'", present_name, past.name));
-  const CachePort port{past.name, present_name, (*past.dims)[1].size, (*past.dims)[3].size, past.type};
+  CachePort port{past.name, present_name, (*past.dims)[1].size, (*past.dims)[3].size, past.type};
   if (present->type != past.type)
     refuse(fmt::format("its output '{}' is {}, its input '{}' {}", present_name, name_of(present->type), past.name, name_of(past.type)));
   if (present->dims && (present->dims->size() != 4 || !takes((*present->dims)[1], port.heads) || !takes((*present->dims)[3], port.size)))

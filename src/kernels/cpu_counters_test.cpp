@@ -75,7 +75,7 @@ TEST(CpuCounters, OperationsAreInstructionsTimesTheirWidth) {
   const CpuCounts counts = counters.end();
   EXPECT_EQ(counts.counts.at("fp32_flop_512"), 2 * 5 * 16) << "two threads";
   EXPECT_EQ(counts.counts.at("fp64_flop_scalar"), 2 * 5);
-  EXPECT_THAT(counts.missing.at("energy_package_j"), HasSubstr("names no source"));
+  EXPECT_THAT(counts.missing.at("energy_package_j"), HasSubstr("no perf_event source"));
 }
 
 TEST(CpuCounters, NeverBelieveThatNoOperationWasDone) {
@@ -98,8 +98,8 @@ TEST(CpuCounters, OfMemoryAllControllersCountOrNone) {
   CpuCounts counts = counters.end();
   EXPECT_EQ(counts.counts.at("dram_bytes_read"), 64 * (40 + 41 + 50));
   EXPECT_EQ(counts.counts.at("energy_package_j"), 0.5 * 20);
-  EXPECT_THAT(counts.missing.at("dram_bytes_written"), HasSubstr("names no source"));
-  EXPECT_THAT(counts.missing.at("fp32_flop_256"), HasSubstr("not known here"));
+  EXPECT_THAT(counts.missing.at("dram_bytes_written"), HasSubstr("no perf_event source"));
+  EXPECT_THAT(counts.missing.at("fp32_flop_256"), HasSubstr("does not know its code"));
   table.open_machine = [](int type, unsigned long long, int) { return type == 31 ? -EACCES : 7; };
   CpuCounters fewer(table);
   fewer.begin();

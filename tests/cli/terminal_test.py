@@ -138,7 +138,7 @@ class TerminalTest(StoreCase):
             self.assertGreater(len(rows), 1)
             for line in rows:
                 self.assertLessEqual(len(line), 80, shown)
-            self.assertIn("--json has all", shown)
+            self.assertRegex(shown, "--json has all|use --json")
         self.assertIn(" not enough data", shown, "the verdict of compare is never cut away")
 
     def test_names_and_verdicts_come_before_the_values_of_a_comparison(self):

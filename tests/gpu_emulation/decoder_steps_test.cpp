@@ -109,7 +109,7 @@ TEST_F(EmulatedDecoder, ASequenceIsTheSameAloneAndInABatch) {
   }
 }
 
-// A step has room for the scores of 64 rows of a sequence, of which none may belong to another.
+// A step holds the scores of 64 rows of one sequence. Scores of one row must not end in the place of another.
 TEST_F(EmulatedDecoder, ScoresOfATextAreThoseOfItsPrefixes) {
   const DecoderModel model = small_decoder_model("llama");
   const DecoderHost host(fake_, model, WeightType::f16);

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,28 +60,23 @@ class OnnxGenerate : public OnnxDecoderRig {
     EXPECT_EQ(session->precision_shares(), (PrecisionShares{{"fp32", 1.0}}));
   }
 
-  void caches_of_halves_are_kept_as_they_are() {
-    const TinyOnnxDecoder halves{.cache = DataType::f16};
+  // Requires the answer that the decoder computes without a cache; returns the counts of the run.
+  std::map<std::string, double> counts_of_right_answer(const TinyOnnxDecoder& decoder) {
     TestPrompts prompts;
     prompts.add("one two three", 8);
-    const auto model = model_of(halves.graph());
+    const auto model = model_of(decoder.graph());
     const auto session = load_words(*model);
     session->stage(prompts.views());
-    EXPECT_EQ(answer(*session, 0), halves.answer(tokens_of("one two three"), 8));
+    EXPECT_EQ(answer(*session, 0), decoder.answer(tokens_of("one two three"), 8));
     EXPECT_EQ(error_, "");
-    EXPECT_EQ(session->take_counts().at("kv_cache_bytes"), (3 + 8 + 8) * 2 * 2 * 2 * 4 * 2);
+    return session->take_counts();
   }
 
-  void scores_of_the_last_token_suffice() {
-    const TinyOnnxDecoder last{.last_alone = true};
-    TestPrompts prompts;
-    prompts.add("one two three", 8);
-    const auto model = model_of(last.graph());
-    const auto session = load_words(*model);
-    session->stage(prompts.views());
-    EXPECT_EQ(answer(*session, 0), last.answer(tokens_of("one two three"), 8));
-    EXPECT_EQ(error_, "");
+  void caches_of_halves_are_kept_as_they_are() {
+    EXPECT_EQ(counts_of_right_answer({.cache = DataType::f16}).at("kv_cache_bytes"), (3 + 8 + 8) * 2 * 2 * 2 * 4 * 2);
   }
+
+  void scores_of_the_last_token_suffice() { counts_of_right_answer({.last_alone = true}); }
 
   void a_text_is_scored_token_by_token() {
     const std::vector<int64_t> tokens = tokens_of("one two three four five six");

@@ -23,43 +23,11 @@ using nlohmann::json;
 
 constexpr const char* text_command = "__text";
 
-json estimate_json(const TextEstimate& estimate) {
-  if (!estimate.interval) return {estimate.value, nullptr, nullptr};
-  return {estimate.value, estimate.interval->low, estimate.interval->high};
-}
-
-TextEstimate estimate_from(const json& three) {
-  TextEstimate estimate{three.at(0).get<double>(), std::nullopt};
-  if (!three.at(1).is_null()) estimate.interval = Interval{three.at(1).get<double>(), three.at(2).get<double>()};
-  return estimate;
-}
-
 json answer_text(const json& request, FrameWriter& before) {
   const ScoredText scored = score_text(text_request_from_json(request), [&](int64_t done, int64_t chunks) {
     before.write({{{"kind", "chunk"}, {"done", done}, {"chunks", chunks}}, {}});
   });
-  const TextResult& result = scored.result;
-  json answer{{"version", scored.version},
-              {"chunks", result.chunks},
-              {"chunk_tokens", result.chunk_tokens},
-              {"tokens", result.tokens},
-              {"perplexity", estimate_json(result.perplexity)},
-              {"against", nullptr}};
-  if (result.against)
-    answer["against"] = {{"perplexity", estimate_json(result.against->perplexity)},
-                         {"ratio", estimate_json(result.against->ratio)},
-                         {"divergence", estimate_json(result.against->divergence)},
-                         {"same_top1", result.against->same_top1}};
-  return answer;
-}
-
-ScoredText scored_from(const json& answer) {
-  ScoredText scored{answer.at("version"), {answer.at("chunks"), answer.at("chunk_tokens"), answer.at("tokens"), {}, {}}};
-  scored.result.perplexity = estimate_from(answer.at("perplexity"));
-  if (const json& against = answer.at("against"); !against.is_null())
-    scored.result.against = {estimate_from(against.at("perplexity")), estimate_from(against.at("ratio")),
-                             estimate_from(against.at("divergence")), against.at("same_top1")};
-  return scored;
+  return scored_text_to_json(scored);
 }
 
 const bool registered = add_child_command(text_command, answer_text);
@@ -82,8 +50,8 @@ class ChunkLine {
 
 ScoredText scored_in_child(const TextRequest& request) {
   ChunkLine line;
-  return scored_from(call_child({text_command, fmt::format("{} with {}", request.engine.backend, request.engine.model.name),
-                                 text_request_to_json(request), [&](const Frame& frame) { line.show(frame); }}));
+  return scored_text_from_json(call_child({text_command, fmt::format("{} with {}", request.engine.backend, request.engine.model.name),
+                                           text_request_to_json(request), [&](const Frame& frame) { line.show(frame); }}));
 }
 
 std::string perplexity_words(const TextEstimate& estimate) {

@@ -30,6 +30,41 @@ void fields(V& visit, TextRequest& request) {
   visit("most_chunks", request.most_chunks);
 }
 
+template <typename V>
+void fields(V& visit, Interval& interval) {
+  visit("low", interval.low);
+  visit("high", interval.high);
+}
+
+template <typename V>
+void fields(V& visit, TextEstimate& estimate) {
+  visit("value", estimate.value);
+  visit("interval", estimate.interval);
+}
+
+template <typename V>
+void fields(V& visit, TextAgreement& agreement) {
+  visit("perplexity", agreement.perplexity);
+  visit("ratio", agreement.ratio);
+  visit("divergence", agreement.divergence);
+  visit("same_top1", agreement.same_top1);
+}
+
+template <typename V>
+void fields(V& visit, TextResult& result) {
+  visit("chunks", result.chunks);
+  visit("chunk_tokens", result.chunk_tokens);
+  visit("tokens", result.tokens);
+  visit("perplexity", result.perplexity);
+  visit("against", result.against);
+}
+
+template <typename V>
+void fields(V& visit, ScoredText& scored) {
+  visit("version", scored.version);
+  visit("result", scored.result);
+}
+
 namespace {
 
 using Tokens = std::vector<int64_t>;
@@ -142,6 +177,9 @@ TextRequest text_request_from_json(const nlohmann::json& json) {
   request.engine.model.cache_dir = request.engine.cache_dir;
   return request;
 }
+
+nlohmann::json scored_text_to_json(const ScoredText& scored) { return json_of(scored); }
+ScoredText scored_text_from_json(const nlohmann::json& json) { return json_to<ScoredText>(json, "scores of a text"); }
 
 ScoredText score_text(const TextRequest& request, const ChunkReceiver& receive) {
   if (request.engine.device.kind == "cpu") limit_memory();

@@ -23,6 +23,8 @@ struct ScoredText {
   std::string version;  // version of the engine
   TextResult result;
 };
+nlohmann::json scored_text_to_json(const ScoredText& scored);
+ScoredText scored_text_from_json(const nlohmann::json& json);
 
 // Called after each chunk.
 using ChunkReceiver = std::function<void(int64_t done, int64_t chunks)>;

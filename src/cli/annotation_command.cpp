@@ -57,7 +57,6 @@ int AnnotationCommand::run() {
   if (!text_.empty()) kind_ == AnnotationKind::tag ? check_tag(text_) : check_note(text_);
   if (remove_ && text_.empty() && selection.empty())
     throw Error(ErrorKind::usage, fmt::format("--remove: name the {}, or select the records that lose all", name_of(kind_)));
-  if (json_ && (remove_ || !text_.empty())) throw Error(ErrorKind::usage, "--json goes with the list: leave it out");
   return work_confined(limits_of_stores({store_}, ""), [&] { return text_.empty() && !remove_ ? list(selection) : change(selection); });
 }
 

@@ -86,11 +86,15 @@ class CacheCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON");
   }
 
+  Features features() const override {
+    Features features = given;
+    if (!words_.empty() && words_.front() == "list") features.emplace("list", "list");
+    return features;
+  }
+
   int run() override {
     const std::string cache = cache_or_default(cache_);
     const std::string verb = take_verb();
-    if (verb == "list" && clear_->count() > 0)
-      throw Error(ErrorKind::usage, "list and --clear contradict each other: leave one of them out");
     const bool clears = verb == "clear" || clear_->count() > 0;
     if (!cleared_.empty()) words_.push_back(cleared_);
     for (const std::string& word : words_) require_kind(word, verb.empty() && !clears);

@@ -84,8 +84,14 @@ class CheckCommand : public Command {
         "1: they differ. --text judges nothing.");
   }
 
+  Features features() const override {
+    Features features = given;
+    if (names_store()) features.emplace("store", "");
+    return features;
+  }
+
   int run() override {
-    if (is_store_file(request_.model.name) || request_.model.name.ends_with(".db")) return run_stores();
+    if (names_store()) return run_stores();
     if (!which_.given().empty())
       throw Error(ErrorKind::usage,
                   fmt::format("{} selects records of a store, and '{}' is not a store", which_.given(), request_.model.name));
@@ -123,9 +129,9 @@ class CheckCommand : public Command {
   }
 
  private:
+  bool names_store() const { return is_store_file(request_.model.name) || request_.model.name.ends_with(".db"); }
+
   int run_text() {
-    if (nodes_ || margin_ || !outputs_.empty() || request_.dataset != "seeded")
-      throw Error(ErrorKind::usage, "--text measures perplexity: leave out --nodes, --margin, --outputs and --dataset");
     prepare(true);
     request_.model.generates = true;
     request_.dataset = text_;
@@ -134,9 +140,6 @@ class CheckCommand : public Command {
 
   // What was measured is compared already.
   int run_stores() const {
-    if (!against_.empty() || nodes_ || margin_ || !outputs_.empty() || !text_.empty())
-      throw Error(ErrorKind::usage,
-                  "a store holds checks that were made before: leave out --against, --nodes, --margin, --outputs and --text");
     std::vector<std::string> stores{request_.model.name};
     stores.insert(stores.end(), more_stores_.begin(), more_stores_.end());
     const Selection selection = which_.selection();
@@ -149,10 +152,7 @@ class CheckCommand : public Command {
     if (!against_.empty() && !against_folder) require_backend_name(against_);
     if (margin_ && (*margin_ < 0 || *margin_ > 1))
       throw Error(ErrorKind::usage, invalid_value(fmt::format("{:g}", *margin_), "--margin", "a number from 0 to 1, such as 0.1"));
-    if (nodes_ && margin_) throw Error(ErrorKind::usage, "--margin applies to classes of outputs: leave it out with --nodes");
-    if (nodes_ && !outputs_.empty()) throw Error(ErrorKind::usage, "--nodes writes no outputs: leave --outputs out");
     if (!outputs_.empty()) make_directories(outputs_);  // before anything is computed
-    if (nodes_ && !against_.empty()) throw Error(ErrorKind::usage, "--nodes compares with the FP32 reference: leave --against out");
     if (request_.samples < 1 || request_.samples > 100'000)
       throw Error(ErrorKind::usage, invalid_value(std::to_string(request_.samples), "--samples", "a number from 1 to 100000, such as 8"));
   }

@@ -137,7 +137,6 @@ int CompareCommand::run() {
   const std::vector<std::string> formats{"text", "md", "json"};
   if (std::find(formats.begin(), formats.end(), format_) == formats.end())
     throw Error(ErrorKind::usage, invalid_choice(format_, "--format", formats));
-  if (profile_ && format_ != "text") throw Error(ErrorKind::usage, "--profile prints text: leave it out with --format " + format_);
   if (stores_.size() == 1 && (a_.empty() || b_.empty()))
     throw Error(ErrorKind::usage, "only one store: select two sets of results with --a and --b, or name two stores");
   check_page_path(output_, stores_);

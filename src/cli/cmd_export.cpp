@@ -46,11 +46,12 @@ class ExportCommand final : public Command {
            "  deepgap export deepgap.db --by point --format json\n";
   }
   void declare(CLI::App& app) override;
+  Features features() const override;
   int run() override;
 
  private:
   std::string chosen_format() const;
-  void check_output(const std::string& format) const;
+  void check_output() const;
   void write(const std::string& format) const;
   void write_telemetry(bool log) const;
   void write_profiles(bool json) const;
@@ -106,40 +107,16 @@ std::string ExportCommand::chosen_format() const {
   return compact_ || recompute_ || ending == ".db" ? "db" : ending == ".json" ? "json" : "csv";
 }
 
-void ExportCommand::check_output(const std::string& format) const {
-  if (!baseline_.empty() && (telemetry_ || by_ != "point" || (format != "csv" && format != "json")))
-    throw Error(ErrorKind::usage, "--baseline compares points: add --by point, and write csv or json");
-  if (!prices_.empty() && (telemetry_ || (format != "csv" && format != "json")))
-    throw Error(ErrorKind::usage, "--prices applies to the rows of csv and json: leave it out");
+Features ExportCommand::features() const {
+  Features features = given;
+  const std::string format = chosen_format();
+  features.emplace("format=" + format, "--format " + format);
+  if (stores_.size() > 1) features.emplace("several stores", "");
+  return features;
+}
+
+void ExportCommand::check_output() const {
   if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, invalid_choice(by_, "--by", {"record", "point"}));
-  if (telemetry_ && format != "csv" && format != "log")
-    throw Error(ErrorKind::usage,
-                fmt::format("--telemetry writes csv or log, not {}: leave out --format, --compact and --recompute", format));
-  if (telemetry_ && (by_ != "record" || !percentiles_.empty()))
-    throw Error(ErrorKind::usage, "--telemetry applies to records: leave out --by and --percentile");
-  if (profile_ && ((format != "csv" && format != "json") || telemetry_ || by_ != "record" || !percentiles_.empty() || !prices_.empty() ||
-                   !baseline_.empty()))
-    throw Error(ErrorKind::usage,
-                "--profile writes the profiles alone, as csv or json: leave out --telemetry, --by, --percentile, --prices, --baseline, "
-                "--compact and --recompute");
-  if (timings_ && ((format != "csv" && format != "json") || telemetry_ || profile_ || by_ != "record" || !percentiles_.empty() ||
-                   !prices_.empty() || !baseline_.empty()))
-    throw Error(ErrorKind::usage,
-                "--timings writes the timed queries alone, as csv or json: leave out --telemetry, --profile, --by, --percentile, --prices, "
-                "--baseline, --compact and --recompute");
-  if (!telemetry_ && format == "log") throw Error(ErrorKind::usage, "--format log writes readings of probes: add --telemetry");
-  if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a store needs a file: add --output NAME.db");
-  if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a store, not {}: leave out --format", format));
-  if (format != "db" && recompute_)
-    throw Error(ErrorKind::usage, fmt::format("--recompute makes a store, not {}: leave out --format", format));
-  if (format == "mlperf" && output_.empty()) throw Error(ErrorKind::usage, "a submission's tree needs a folder: add --output DIR");
-  if (format == "mlperf" && anonymous_) throw Error(ErrorKind::usage, "--format mlperf describes the system: leave out --anonymous");
-  if ((format == "db" || format == "mlperf") && !percentiles_.empty())
-    throw Error(ErrorKind::usage, "--percentile applies to the rows of csv and json: leave it out");
-  if (format == "db" && by_ == "point")
-    throw Error(ErrorKind::usage, "--by point applies to the rows of csv and json; a store keeps its records");
-  if (format == "db" && stores_.size() > 1)
-    throw Error(ErrorKind::usage, "a store is made from one store: name one, or export the rows of all as csv or json");
   std::error_code ignored;
   for (const std::string& store : stores_) {
     if (!output_.empty() && std::filesystem::equivalent(output_, store, ignored))
@@ -219,7 +196,7 @@ void ExportCommand::write_tree() const {
 
 int ExportCommand::run() {
   const std::string format = chosen_format();
-  check_output(format);
+  check_output();
   selection_ = which_.selection();
   return work_confined(limits_of_stores(stores_, output_), [&] {
     write(format);

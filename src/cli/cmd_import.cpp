@@ -87,7 +87,6 @@ class ImportCommand final : public Command {
 
  private:
   int show_command() const {
-    if (format_ != "ncu" || !file_.empty()) throw Error(ErrorKind::usage, "--chip goes with 'deepgap import ncu' without a file");
     const auto& cupti = cupti::api();
     const auto chips = supported_chips(cupti);
     const std::string chip = chip_of(chip_, chips);
@@ -96,8 +95,6 @@ class ImportCommand final : public Command {
     return exit_ok;
   }
   int show_ncu() const {
-    if (!mapping_.empty() || !source_.empty() || !set_.empty() || !output_.empty())
-      throw Error(ErrorKind::usage, "import ncu stores no records: leave out --mapping, --source, --set and --output");
     const NcuFile file = read_ncu_csv(read_text(file_, most_bytes), file_);
     if (json_)
       fmt::print("{}\n", counted_json(file, file_).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
@@ -121,12 +118,8 @@ class ImportCommand final : public Command {
   }
 
   Imported read() const {
-    if ((!telemetry_.empty() || !profile_.empty()) && format_ != "deepgap")
-      throw Error(ErrorKind::usage, "--telemetry and --profile go with rows that deepgap exported: leave them out");
     if (format_ == "csv") return read_csv(read_text(file_));
     if (format_ == "mlperf") return read_mlperf();
-    if (!mapping_.empty() || !source_.empty() || !set_.empty())
-      throw Error(ErrorKind::usage, "--mapping, --source and --set go with published tables: leave them out");
     const std::string text = read_text(file_, most_bytes);
     refuse_other_forms(text);
     const bool json = text.find_first_not_of(" \t\r\n") != std::string::npos && text[text.find_first_not_of(" \t\r\n")] == '[';
@@ -167,7 +160,6 @@ class ImportCommand final : public Command {
     return import_csv(table, with_set(mapping), source_);
   }
   Imported read_mlperf() const {
-    if (!mapping_.empty()) throw Error(ErrorKind::usage, "--mapping goes with csv: leave it out");
     const CsvTable table = std::filesystem::is_directory(file_) ? mlperf_tree_table(file_) : mlperf_table(read_text(file_), file_);
     Mapping mapping = with_set(mapping_for(table.header, file_));
     mapping.name = "MLPerf";

@@ -47,15 +47,16 @@ class RunCommand final : public Command {
   std::string describe() const override { return "Measure models with engines on devices, and store the results"; }
   std::string examples() const override;
   void declare(CLI::App& app) override;
+  Features features() const override;
   int run() override;
 
  private:
+  Features features_beside(const Study& study) const;
   void declare_what(CLI::App& app);
   void declare_order(CLI::App& app);
   void declare_search(CLI::App& app);
   void declare_where(CLI::App& app);
   void sort_words();
-  RunKind kind() const { return {!duels_.empty(), !tenants_.empty(), find_peak_, !axes_.text("mlperf").empty()}; }
   Study make_study() const;
   Overrides make_overrides() const;
   bool a_person_waits() const;
@@ -191,20 +192,15 @@ Overrides RunCommand::make_overrides() const {
   Overrides overrides;
   overrides.axes = axes_.axes();
   mlperf_.add_conf_files(axes_, overrides);
-  length_.add_to(overrides, kind());
+  length_.add_to(overrides);
   if (length_.is_quick() && have_own_windows(overrides.axes)) {
     overrides.duration = std::exchange(overrides.min_duration, std::nullopt);
   } else if (length_.is_quick() && !overrides.budget) {
     overrides.budget = quick_budget;
   }
   if (!duels_.empty()) overrides.duel = join(duels_, ",");
-  if (!duels_.empty() && apart_)
-    throw Error(ErrorKind::usage, "--apart measures engines one after the other, --duel in alternating time slices: leave out one of them");
   overrides.interleave = !apart_;
-  if (margin_) {
-    overrides.margin = checked_positive_fraction(*margin_, "--margin", "2%");
-    if (duels_.empty() && study_file_.empty()) throw Error(ErrorKind::usage, "--margin goes with --duel: add --duel AXIS, or leave it out");
-  }
+  if (margin_) overrides.margin = checked_positive_fraction(*margin_, "--margin", "2%");
   for (const std::string& text : tenants_) overrides.tenants.push_back(parse_tenant(text));
   if (check_ && *check_ != "on" && *check_ != "off")
     throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --check: expected on or off", *check_));
@@ -222,6 +218,7 @@ Study RunCommand::make_study() const {
     study = read_study(study_file_);
   }
   apply_overrides(study, overrides);
+  refuse_conflicts("study", features_beside(study));
   mlperf_.apply_scale(study);
   if (seed_) study.seed = *seed_;
   if (study_name_) study.name = *study_name_;
@@ -253,9 +250,6 @@ RunSettings RunCommand::make_settings() const {
   mlperf_.set_logs(settings);
   require_folder_of("--save-weights", save_weights_);
   settings.save_weights = save_weights_.empty() ? "" : std::filesystem::absolute(save_weights_).string();
-  if (profile_ && !kind().is_alone())
-    throw Error(ErrorKind::usage,
-                "--profile needs points that are measured alone: leave it out with --duel, --tenant, --find-peak and --mlperf");
   settings.strict = strict_;
   if (!dry_run_) settings.busy = busy_words();
   settings.auto_repeats = length_.repeats_are_auto();
@@ -263,6 +257,23 @@ RunSettings RunCommand::make_settings() const {
   settings.own_study = study_name_.has_value();
   if (a_person_waits()) settings.first_look = std::chrono::seconds(3);
   return settings;
+}
+
+Features RunCommand::features() const {
+  Features features = given;
+  if (find_axis(axes_.axes(), "mlperf") != nullptr) features.emplace("--mlperf", "--mlperf");
+  if (std::any_of(words_.begin(), words_.end(), is_study_word)) features.emplace("a study file", "");
+  return features;
+}
+
+// Returns the flags, and what the study has that not every flag goes with.
+Features RunCommand::features_beside(const Study& study) const {
+  Features features = given;
+  for (const Grid& grid : study.grids) {
+    if (grid.find_peak && !find_peak_) features.emplace("find_peak", "");
+    if (is_mlperf(grid)) features.emplace("mlperf", "");
+  }
+  return features;
 }
 
 void RunCommand::sort_words() {
@@ -283,7 +294,7 @@ int RunCommand::run() {
   sort_words();
   Study study = make_study();
   RunSettings settings = make_settings();
-  mlperf_.check_log_folder(study, settings.resume);
+  mlperf_.check_log_folder(settings.resume);
   const auto searches = [](const Grid& grid) { return grid.find_peak; };
   if (!find_peak_ && std::any_of(study.grids.begin(), study.grids.end(), searches)) return run_parts(study, settings);
   set_up_peak_search(study, settings);
@@ -292,8 +303,6 @@ int RunCommand::run() {
 
 // Runs a study file: first the grids that are not searches, then each grid that is one, into the same Store.
 int RunCommand::run_parts(const Study& study, const RunSettings& settings) const {
-  if (profile_) throw Error(ErrorKind::usage, "--profile does not work with find_peak in a study: leave one of them out");
-  if (json_) throw Error(ErrorKind::usage, "--json describes one search or one grid: leave it out for a study with find_peak");
   std::vector<std::pair<Study, RunSettings>> parts;
   Study rest = study;
   std::erase_if(rest.grids, [](const Grid& grid) { return grid.find_peak; });
@@ -319,11 +328,7 @@ int RunCommand::run_parts(const Study& study, const RunSettings& settings) const
 }
 
 void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
-  if (!find_peak_) {
-    if (peak_from_ || peak_ratio_ || peak_interval_)
-      throw Error(ErrorKind::usage, "--peak-from, --peak-ratio and --peak-interval go with a peak search: add --find-peak");
-    return;
-  }
+  if (!find_peak_) return;
   settings.peak = prepare_peak_search(study, peak_flags(settings.resume));
   if (const auto budget = length_.budget()) settings.search_time = budget;
 }

@@ -1,6 +1,7 @@
 // A subcommand is one file cmd_NAME.cpp that adds a row to this table by registrar; main.cpp knows none by name.
 #pragma once
 
+#include "base/feature_conflicts.h"
 #include "base/registry.h"
 
 #include <CLI/CLI.hpp>
@@ -33,8 +34,12 @@ class Command {
   virtual std::string examples() const { return ""; }  // lines for --help: "  deepgap run resnet50     what it does"
   // Declares flags; values land in members. `app` outlives the Command's run().
   virtual void declare(CLI::App& app) = 0;
+  // Returns the flags that were given, and what else the table of conflicts names for this command (base/feature_conflicts.h).
+  virtual Features features() const { return given; }
   // Returns an ExitCode; Error{usage|input} becomes exit_usage in main(), anything else exit_internal.
   virtual int run() = 0;
+
+  Features given;  // the flags of the command line: "--by", "--by=point"; words by their names
 };
 
 }  // namespace deepgap

@@ -76,6 +76,22 @@ bool is_idle_word(const std::string& command, const std::vector<std::string>& ar
   return arguments.size() > 1 && arguments[1] == "list" && (command == "backends" || command == "devices" || command == "models");
 }
 
+// Returns every name of each option that was given, and each name with its value.
+Features given_features(const CLI::App& command) {
+  Features features;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    std::vector<std::string> names = option->get_lnames();
+    for (std::string& name : names) name.insert(0, "--");
+    if (option->get_positional()) names.push_back(option->get_single_name());
+    for (const std::string& name : names) {
+      features.emplace(name, name);
+      for (const std::string& value : option->results()) features.emplace(name + "=" + value, name + " " + value);
+    }
+  }
+  return features;
+}
+
 }  // namespace
 
 CommandLine::CommandLine(const std::vector<std::string>& arguments) : app_(summary, "deepgap") {
@@ -214,8 +230,11 @@ Command* CommandLine::parse(const std::vector<std::string>& arguments) {
   }
   CLI::App* sub = app_.get_subcommands().front();
   refuse_extras(*sub);
-  if (!commands_.at(sub)->hidden()) refuse_empty(*sub);
-  return commands_.at(sub).get();
+  Command* command = commands_.at(sub).get();
+  if (!command->hidden()) refuse_empty(*sub);
+  command->given = given_features(*sub);
+  refuse_conflicts(command->name(), command->features());
+  return command;
 }
 
 }  // namespace deepgap

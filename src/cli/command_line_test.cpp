@@ -55,6 +55,40 @@ TEST(CommandLine, SaysWhatAMistakeIsAndWhatToWrite) {
   EXPECT_NE(mistake_in({"run", "resnet50", "--batch"}), "none") << "a flag without its value";
 }
 
+TEST(CommandLine, FlagsThatDoNotGoTogetherAreRefused) {
+  EXPECT_EQ(mistake_in({"run", "resnet50", "-q", "-v"}), "--quiet and --verbose contradict each other: leave one of them out");
+  EXPECT_EQ(mistake_in({"rerun", "4f2a", "--progress", "json", "-q"}), "--progress json contradicts --quiet: leave one of them out");
+  EXPECT_EQ(mistake_in({"run", "resnet50", "-n", "5", "--duration", "8s"}), "--iterations and --duration each end a run: give one of them");
+  EXPECT_THAT(mistake_in({"run", "resnet50", "--axis", "mlperf=v6.0", "-n", "5"}), HasSubstr("leave out --iterations"));
+  EXPECT_THAT(mistake_in({"run", "resnet50", "--margin", "2%"}), HasSubstr("add --duel"));
+  EXPECT_EQ(mistake_in({"run", "a.toml", "--margin", "2%"}), "none");
+  EXPECT_EQ(mistake_in({"export", "a.db", "--telemetry", "--by", "point"}), "--telemetry applies to records: leave out --by point");
+  EXPECT_EQ(mistake_in({"export", "a.db", "--timings", "-o", "a.db"}),
+            "--timings writes the timed queries alone, as csv or json: leave out --format, --compact and --recompute");
+  EXPECT_THAT(mistake_in({"export", "a.db", "b.db", "-o", "c.db"}), HasSubstr("from one store"));
+  EXPECT_EQ(mistake_in({"export", "a.db", "--by", "point", "--baseline", "batch=1", "--format", "json"}), "none");
+  EXPECT_EQ(mistake_in({"check", "a.db", "--nodes"}), "a store holds checks that were made before: leave out --nodes");
+  EXPECT_EQ(mistake_in({"compare", "a.db", "b.db", "--profile", "--format", "md"}), "--profile prints text: leave it out with --format md");
+  EXPECT_THAT(mistake_in({"cache", "list", "--clear"}), HasSubstr("contradict each other"));
+  EXPECT_EQ(mistake_in({"note", "a.db", "words", "--json"}), "--json goes with the list: leave it out");
+  EXPECT_THAT(mistake_in({"import", "ncu", "a.csv", "--source", "x"}), HasSubstr("leave out --source"));
+  EXPECT_THAT(mistake_in({"import", "ncu", "a.csv", "--chip", "t4"}), HasSubstr("without a file"));
+}
+
+// A row about a flag that does not exist could never refuse anything.
+TEST(CommandLine, EveryFlagOfTheTableOfConflictsExists) {
+  CommandLine line;
+  for (const ConflictRow& row : conflict_rows()) {
+    for (const std::string& scope : split(row.scopes, '|')) {
+      for (const std::string& name : split(std::string(row.features) + "|" + std::string(row.others), '|')) {
+        if (!name.starts_with("--")) continue;
+        const CLI::App* command = line.app().get_subcommand(scope == "study" ? "run" : scope);
+        EXPECT_NE(command->get_option_no_throw(name.substr(0, name.find('='))), nullptr) << scope << ' ' << name;
+      }
+    }
+  }
+}
+
 TEST(CommandLine, AnEmptyArgumentIsNoneThatWasLeftOut) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"tag", "a.db", "", "--remove", "--select", "batch=1"},
                                                 {"tag", "a.db", ""},

@@ -99,9 +99,7 @@ TEST(RunFlags, WhatIsWrongNamesTheFlag) {
               settings_of({"--timeout", "10ms"});
             }),
             "invalid value '10ms' for --timeout: expected a time of at least 1s, such as 2m");
-  EXPECT_THAT(error_of([] { settings_of({"-q", "-v"}); }), HasSubstr("--quiet and --verbose"));
   EXPECT_EQ(error_of([] { settings_of({"--progress", "bar"}); }), "invalid value 'bar' for --progress: expected text or json");
-  EXPECT_THAT(error_of([] { settings_of({"--progress", "json", "-q"}); }), HasSubstr("--progress json contradicts"));
 }
 
 TEST(Selection, HoldsWhereEveryKeyHasOneOfItsValues) {

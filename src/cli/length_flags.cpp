@@ -36,25 +36,14 @@ void LengthFlags::declare(CLI::App& app, const std::string& group) {
   app.add_option("--sweeps", sweeps_, "Number of passes over the whole grid [default: 1]")->group(group)->type_name("N");
 }
 
-void LengthFlags::require_fit(const RunKind& kind) const {
-  if (kind.mlperf && (iterations_ || duration_ || min_duration_ || budget_ || interval_ || percentile_))
-    throw Error(ErrorKind::usage,
-                "an MLPerf run ends by the rules of its round: leave out --iterations, --duration, --min-duration, --budget, --interval "
-                "and --percentile; --axis mlperf_min_duration=MS and --scale change the rules");
-  if (kind.tenants && (iterations_ || interval_ || percentile_))
-    throw Error(ErrorKind::usage,
-                "tenants are measured in windows of one length: give --duration, and leave out --iterations, --interval and --percentile");
-}
-
-void LengthFlags::add_to(Overrides& overrides, const RunKind& kind) const {
-  require_fit(kind);
-  overrides.repeats = repeats(kind);
+void LengthFlags::add_to(Overrides& overrides) const {
+  overrides.repeats = repeats();
   overrides.sweeps = sweeps_;
   overrides.warmup = warmup_;
   overrides.iterations = iterations_;
   if (duration_) overrides.duration = positive_duration_flag("--duration", *duration_, "8s");
   if (min_duration_) overrides.min_duration = positive_duration_flag("--min-duration", *min_duration_, "500ms");
-  if (quick_) overrides.min_duration = quick_window(kind);
+  if (quick_) overrides.min_duration = 500'000'000;
   overrides.energy = energy_;
   if (budget_ && !repeats_are_auto()) overrides.budget = positive_duration_flag("--budget", *budget_, "30s");
   if (interval_) overrides.interval = checked_positive_fraction(*interval_, "--interval", "1%");
@@ -62,30 +51,14 @@ void LengthFlags::add_to(Overrides& overrides, const RunKind& kind) const {
 }
 
 // Returns what --repeats says; for auto, as many as there may be.
-std::optional<int> LengthFlags::repeats(const RunKind& kind) const {
+std::optional<int> LengthFlags::repeats() const {
   if (!repeats_) return std::nullopt;
-  if (repeats_are_auto()) {
-    if (!kind.is_alone())
-      throw Error(ErrorKind::usage,
-                  "--repeats auto needs points that are measured alone: give a number with --duel, --tenant, --find-peak and --mlperf");
-    if (iterations_ || duration_)
-      throw Error(ErrorKind::usage,
-                  "--repeats auto continues until an interval is as narrow as --interval: leave out --iterations and --duration");
-    return most_auto_repeats;
-  }
+  if (repeats_are_auto()) return most_auto_repeats;
   const auto number = parse_int(*repeats_);
   if (!number || *number < 1 || *number > 1'000'000)
     throw Error(ErrorKind::usage,
                 fmt::format("invalid value '{}' for --repeats: expected a whole number of at least 1, or auto", *repeats_));
   return static_cast<int>(*number);
-}
-
-Nanoseconds LengthFlags::quick_window(const RunKind& kind) const {
-  if (iterations_ || duration_ || min_duration_ || energy_ || kind.duel || kind.tenants)
-    throw Error(ErrorKind::usage,
-                "--quick sets the shortest window to half a second: leave out --iterations, --duration, --min-duration, --energy, --duel "
-                "and --tenant");
-  return 500'000'000;
 }
 
 bool LengthFlags::any_rule() const {

@@ -12,17 +12,11 @@
 
 namespace deepgap {
 
-// Kinds of run that have a rule of their own for how long they take.
-struct RunKind {
-  bool duel = false, tenants = false, find_peak = false, mlperf = false;
-  bool is_alone() const { return !duel && !tenants && !find_peak && !mlperf; }  // each Point is measured by itself
-};
-
 class LengthFlags {
  public:
   void declare(CLI::App& app, const std::string& group);
-  // Throws Error{usage} for a value that is none, and for flags that do not go together or with what the run is.
-  void add_to(Overrides& overrides, const RunKind& kind) const;
+  // Throws Error{usage} for an invalid value.
+  void add_to(Overrides& overrides) const;
 
   bool repeats_are_auto() const { return repeats_ == "auto"; }
   bool is_quick() const { return quick_; }
@@ -34,9 +28,7 @@ class LengthFlags {
   std::vector<double> shown_percentiles() const;
 
  private:
-  void require_fit(const RunKind& kind) const;
-  std::optional<int> repeats(const RunKind& kind) const;
-  Nanoseconds quick_window(const RunKind& kind) const;
+  std::optional<int> repeats() const;
 
   std::optional<int64_t> warmup_, iterations_;
   std::optional<int> sweeps_;

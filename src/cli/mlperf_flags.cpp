@@ -42,10 +42,9 @@ std::map<std::string, std::string> options_of_audit_file(const std::string& path
   return options;
 }
 
-// Returns whether the grid is an MLPerf run. MLPerf runs last as their rules say; others in the study, as their duration says.
-bool is_mlperf(const Grid& grid) { return find_axis(grid.axes, "mlperf") != nullptr; }
-
 }  // namespace
+
+bool is_mlperf(const Grid& grid) { return find_axis(grid.axes, "mlperf") != nullptr; }
 
 void MlperfFlags::declare(CLI::App& app, const std::string& what, const std::string& where) {
   app.add_option("--scale", scale_, "Multiply times and counts of MLPerf runs by this. Short runs are not MLPerf results")
@@ -82,30 +81,23 @@ void MlperfFlags::apply_scale(Study& study) const {
   if (!share || !(*share > 0 && *share <= 1))
     throw Error(ErrorKind::usage,
                 fmt::format("invalid value '{}' for --scale: expected a percentage or fraction, such as 1% or 0.01", scale_));
-  bool any = false;
   for (Grid& grid : study.grids) {
-    const bool mlperf = is_mlperf(grid);
-    any |= mlperf;
-    if (mlperf) {
+    if (is_mlperf(grid)) {
       set_axis(grid.axes, {"mlperf_scale", {scale_}, {"--scale"}});
     } else if (grid.stopping.duration) {
       grid.stopping.duration = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(static_cast<double>(*grid.stopping.duration) * *share));
     }
   }
-  if (!any) throw Error(ErrorKind::usage, "--scale goes with MLPerf runs: add --mlperf ROUND");
 }
 
 void MlperfFlags::set_logs(RunSettings& settings) const {
   require_can_be_made("--mlperf-log", log_);
   settings.mlperf_log = log_.empty() ? "" : std::filesystem::absolute(log_).string();
   settings.mlperf_trace = trace_;
-  if (trace_ && log_.empty()) throw Error(ErrorKind::usage, "--mlperf-trace needs a folder: add --mlperf-log DIR");
 }
 
-void MlperfFlags::check_log_folder(const Study& study, bool resumes) const {
+void MlperfFlags::check_log_folder(bool resumes) const {
   if (log_.empty()) return;
-  if (std::none_of(study.grids.begin(), study.grids.end(), is_mlperf))
-    throw Error(ErrorKind::usage, "--mlperf-log goes with MLPerf runs: add --mlperf ROUND, or leave it out");
   if (!resumes && std::filesystem::exists(log_ + "/mlperf_log_summary.txt"))
     throw Error(ErrorKind::usage,
                 fmt::format("--mlperf-log {} has the logs of an earlier run, which would be lost: name another folder", log_));

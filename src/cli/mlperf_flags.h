@@ -11,6 +11,9 @@
 
 namespace deepgap {
 
+// Returns whether the grid is an MLPerf run. MLPerf runs last as their rules say; others in the study, as their duration says.
+bool is_mlperf(const Grid& grid);
+
 class MlperfFlags {
  public:
   void declare(CLI::App& app, const std::string& what, const std::string& where);
@@ -20,11 +23,10 @@ class MlperfFlags {
   // Applies --scale if it is given. Throws Error{usage}.
   void apply_scale(Study& study) const;
   bool is_scaled() const { return !scale_.empty(); }
-  // Throws Error{usage} where a trace has no folder to go to.
   void set_logs(RunSettings& settings) const;
   // A run of one Record writes into the folder itself, as LoadGen does; what another run left there is a result that its Record points to.
   // Throws Error{usage}.
-  void check_log_folder(const Study& study, bool resumes) const;
+  void check_log_folder(bool resumes) const;
 
  private:
   std::string scale_, user_conf_, mlperf_conf_, audit_conf_, log_;

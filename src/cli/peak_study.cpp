@@ -2,6 +2,7 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
+#include "plan/conflicts.h"
 #include "record/latency_percentiles.h"
 #include "scenario/scenario.h"
 #include "stats/latency_bound.h"
@@ -39,7 +40,7 @@ LoadAxis axis_of(const std::string& scenario) {
 
 // The window of each run. Rules that look at the numbers end runs at different lengths, so that verdicts could not be compared.
 Nanoseconds set_window(StoppingSettings& stopping) {
-  if (!fix_window(stopping, default_window)) fail("compares windows of one length: leave out --iterations, --interval and --percentile");
+  fix_window(stopping, default_window);
   stopping.budget = StoppingSettings{}.budget;  // --budget is that of the whole search, and does not change what a run is
   return *stopping.duration;
 }
@@ -81,16 +82,16 @@ LatencyBound most_demanding(const std::vector<LatencyBound>& bounds) {
 }
 
 PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
-  if (!grid.tenants.empty()) fail("tests one model at a time: leave out the tenants");
+  if (!grid.own_repeats && !grid.place.empty()) grid.repeats = 1;  // those of a file whose grid a flag makes a search
+  Grid search = grid;
+  search.find_peak = true;
+  refuse_conflicts(search);
   PeakOrder order;
   order.axis = axis_of(only_value(grid, "scenario", "server"));
   const std::string bounds_text = only_value(grid, "bound", "p99=15ms");
   const LatencyBound bound = most_demanding(parse_latency_bounds(bounds_text));
   if (find_axis(grid.axes, order.axis.name) != nullptr)
     fail(fmt::format("chooses {} itself: leave it out; --peak-from sets the start", order.axis.name));
-  if (find_axis(grid.axes, "mlperf") != nullptr) fail("does not work for MLPerf runs: leave out --mlperf");
-  if (!grid.own_repeats && !grid.place.empty()) grid.repeats = 1;  // those of a file whose grid a flag makes a search
-  if (grid.repeats * grid.sweeps > 1) fail("repeats runs where needed: leave out --repeats and --sweeps");
   order.bound = bounds_text;
   order.limit_ms = static_cast<double>(bound.limit) / 1e6;
   order.percentile_id =

@@ -60,11 +60,8 @@ RunSettings RunFlags::settings() const {
   settings.resume = resume_;
   if (json_file_) require_folder_of("--export-json", *json_file_);
   if (timings_file_) require_folder_of("--export-timings", *timings_file_);
-  if (quiet_ && verbose_) throw Error(ErrorKind::usage, "--quiet and --verbose contradict each other: leave one of them out");
   if (progress_ != "text" && progress_ != "json")
     throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --progress: expected text or json", progress_));
-  if (progress_ == "json" && (quiet_ || verbose_))
-    throw Error(ErrorKind::usage, "--progress json contradicts --quiet and --verbose: leave one of them out");
   settings.words = progress_ == "json" ? Words::json : quiet_ ? Words::few : verbose_ ? Words::many : Words::usual;
   return settings;
 }

@@ -1,5 +1,6 @@
 #include "cli/tune_study.h"
 
+#include "base/feature_conflicts.h"
 #include "base/messages.h"
 #include "base/text.h"
 #include "cli/peak_study.h"
@@ -28,6 +29,11 @@ class Given {
  public:
   explicit Given(std::vector<Axis> axes) : axes_(std::move(axes)) {}
   bool has(const std::string& name) const { return find_axis(axes_, name) != nullptr; }
+  Features features() const {
+    Features features;
+    for (const Axis& axis : axes_) features.emplace(axis.name, axis.name);
+    return features;
+  }
   std::vector<std::string> take(const std::string& name, std::vector<std::string> otherwise) {
     const Axis* found = find_axis(axes_, name);
     if (found == nullptr) return otherwise;
@@ -72,9 +78,8 @@ void check(const Given& given) {
   if (given.has("bound")) {
     require_one(given, "bound", "configurations are compared under one SLO");
     require_one(given, "batch", "under an SLO all queries are alike");
-  } else if (given.has("max_batch") || given.has("max_delay")) {
-    fail("--max-batch and --max-delay apply to queries that arrive at their own times: give --slo, or tune --batch");
   }
+  refuse_conflicts("tune", given.features());
 }
 
 // Returns grids without the dispatcher, and with it for each way to make batches of several queries.

@@ -1,6 +1,6 @@
 #include "plan/conflicts.h"
 
-#include "base/text.h"
+#include "base/feature_conflicts.h"
 #include "plan/place.h"
 #include "plan/tenants.h"
 #include "plan/usual_names.h"
@@ -12,36 +12,14 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace deepgap {
 namespace {
 
-[[noreturn]] void refuse(const Axis& axis, const std::string& cause) {
-  throw Error(ErrorKind::usage, at_place(axis.places.empty() ? "" : axis.places.front(), fmt::format("{} {}", axis.name, cause)));
-}
-
-// An axis that changes nothing while no axis `other` is there with a value besides `other_off`.
-struct Dependency {
-  std::string_view name, off;
-  std::string_view other, other_off;
-  std::string_view cause;
-};
-constexpr Dependency dependencies[] = {
-    {"max_delay", "0", "max_batch", "", "needs batches of several queries: give max_batch (--max-batch 8), or leave it out"},
-    {"pad", "none", "max_batch", "", "needs batches of several queries: give max_batch (--max-batch 8), or leave it out"},
-    {"shed_allowed", "0%", "shed", "none", "needs a policy that sheds queries: give shed=reject-newest or drop-oldest, or leave it out"},
-};
-
-bool says(const std::vector<Axis>& axes, std::string_view name, std::string_view off) {
-  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-    return axis.name == name && std::any_of(axis.values.begin(), axis.values.end(), [&](const std::string& value) { return value != off; });
-  });
-}
-
-bool has_value(const std::vector<Axis>& axes, std::string_view name, const std::string& value) {
-  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-    return axis.name == name && std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end();
-  });
+[[noreturn]] void refuse(const Grid& grid, const Axis* axis, const std::string& cause) {
+  const std::string place = axis == nullptr ? grid.place : axis->places.empty() ? "" : axis->places.front();
+  throw Error(ErrorKind::usage, at_place(place, cause));
 }
 
 // Returns the engine that an axis such as "openvino.hint" belongs to. Other prefixes do not name engines.
@@ -51,7 +29,7 @@ std::string engine_of(const std::string& axis) {
   return prefix == "quantize" || prefix == "env" ? "" : prefix;
 }
 
-void refuse_absent_engines(const std::vector<Axis>& axes) {
+void refuse_absent_engines(const Grid& grid, const std::vector<Axis>& axes) {
   const Axis* backends = find_axis(axes, "backend");
   std::set<std::string> named;
   for (const std::string& name : backends == nullptr ? std::vector<std::string>{Point().backend} : backends->values)
@@ -59,11 +37,48 @@ void refuse_absent_engines(const std::vector<Axis>& axes) {
   for (const Axis& axis : axes) {
     const std::string engine = engine_of(axis.name);
     if (engine.empty() || named.contains(engine)) continue;
-    refuse(axis, fmt::format("applies to backend {}, which none of the points has: add it to the backends, or leave it out", engine));
+    refuse(
+        grid, &axis,
+        fmt::format("{} applies to backend {}, which none of the points has: add it to the backends, or leave it out", axis.name, engine));
   }
 }
 
 bool is_for_quantizing(const std::string& axis) { return axis.starts_with("quantize."); }
+
+// Returns whether the value is that of an axis which is not there.
+bool is_off(const std::string& axis, const std::string& value) {
+  constexpr std::pair<std::string_view, std::string_view> offs[] = {{"processes", "1"}, {"max_delay", "0"}, {"shed_allowed", "0%"}};
+  return value == "off" || value == "none" ||
+         std::find(std::begin(offs), std::end(offs), std::pair<std::string_view, std::string_view>(axis, value)) != std::end(offs);
+}
+
+void add_rules(const StoppingSettings& stopping, Features& features) {
+  if (stopping.iterations) features.emplace("iterations", "iterations");
+  const StoppingSettings unasked;
+  if (stopping.name == unasked.name && stopping.interval == unasked.interval && stopping.target == unasked.target) return;
+  features.emplace("ending rule", "");
+  if (stopping.name != "duration") features.emplace("open window", "");
+}
+
+Features features_of(const Grid& grid, const std::vector<Axis>& axes) {
+  Features features;
+  for (const Axis& axis : axes) {
+    for (const std::string& value : axis.values) {
+      if (is_off(axis.name, value)) continue;
+      const std::string named = fmt::format("{}={}", axis.name, usual_name(axis.name, value));
+      features.emplace(axis.name, axis.name);
+      features.emplace(named, named);
+    }
+    if (is_for_quantizing(axis.name)) features.emplace("quantize option", axis.name);
+  }
+  if (!grid.tenants.empty()) features.emplace("tenants", "");
+  if (!grid.duel.empty()) features.emplace("duel", "");
+  if (grid.find_peak) features.emplace("find_peak", "");
+  if (grid.energy) features.emplace("energy", "");
+  if (grid.repeats * grid.sweeps > 1) features.emplace("repeats", "");
+  add_rules(grid.stopping, features);
+  return features;
+}
 
 }  // namespace
 
@@ -76,17 +91,13 @@ bool leave_out_what_is_for_others(Point& point) {
 
 void refuse_conflicts(const Grid& grid) {
   const std::vector<Axis> axes = axes_with_tenants(grid);
-  for (const Dependency& dependency : dependencies) {
-    if (says(axes, dependency.name, dependency.off) && !says(axes, dependency.other, dependency.other_off))
-      refuse(*find_axis(axes, dependency.name), std::string(dependency.cause));
+  if (const auto conflict = find_conflict("grid", features_of(grid, axes))) {
+    const std::string& feature = conflict->feature;
+    const auto is_its = [&](const Axis& axis) { return feature == axis.name || feature.starts_with(axis.name + "="); };
+    const auto axis = std::find_if(axes.begin(), axes.end(), is_its);
+    refuse(grid, axis == axes.end() ? nullptr : &*axis, conflict->message);
   }
-  const bool has_int8 = has_value(axes, "precision", "int8");
-  for (const Axis& axis : axes) {
-    if (is_for_quantizing(axis.name) && !has_int8) refuse(axis, "applies to precision int8: add it to the precisions, or leave it out");
-  }
-  refuse_absent_engines(axes);
-  const Axis* samples = find_axis(axes, "total_samples");
-  if (samples != nullptr && grid.stopping.iterations) refuse(*samples, "and iterations both say when a run ends: leave one of them out");
+  refuse_absent_engines(grid, axes);
 }
 
 }  // namespace deepgap

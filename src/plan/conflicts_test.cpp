@@ -45,6 +45,35 @@ TEST(Conflicts, AnEngineThatNoPointHas) {
   EXPECT_EQ(error_of({{"env.OMP_NUM_THREADS", {"2"}}}), "no error");
 }
 
+TEST(Conflicts, ThreadsThatDecodeNeedImageFiles) {
+  EXPECT_EQ(error_of({{"decode_threads", {"2"}, {"s.toml:3"}}, {"end_to_end", {"off"}}}),
+            "s.toml:3: decode_threads applies to end-to-end queries: add --end-to-end serial or overlapped, or leave it out");
+  EXPECT_EQ(error_of({{"decode_threads", {"2"}}, {"end_to_end", {"off", "serial"}}}), "no error");
+}
+
+TEST(Conflicts, ASearchComparesWindowsOfOneLengthAndRepeatsByItself) {
+  Grid grid;
+  grid.find_peak = true;
+  grid.place = "s.toml:1";
+  const auto refusal = [](const Grid& given) { return deepgap::error_of([&] { refuse_conflicts(given); }); };
+  EXPECT_EQ(refusal(grid), "no error");
+  Grid counted = grid;
+  counted.stopping.name = "counts";
+  EXPECT_THAT(refusal(counted), HasSubstr("s.toml:1: --find-peak compares windows of one length"));
+  Grid timed = grid;
+  timed.stopping.name = "duration";
+  EXPECT_EQ(refusal(timed), "no error");
+  grid.sweeps = 2;
+  EXPECT_THAT(refusal(grid), HasSubstr("leave out --repeats and --sweeps"));
+}
+
+TEST(Conflicts, ADuelHasNoWindowForEnergy) {
+  Grid grid;
+  grid.duel = "backend";
+  grid.energy = true;
+  EXPECT_THAT(deepgap::error_of([&] { refuse_conflicts(grid); }), HasSubstr("leave out --energy or --duel"));
+}
+
 TEST(Conflicts, TwoEndsOfARun) {
   Grid grid;
   grid.axes = {{"total_samples", {"1000"}}};

@@ -21,8 +21,6 @@ constexpr Nanoseconds usual_budget = 120'000'000'000;
 void require_turns(const Point& point) {
   if (!scenario_traits(point.scenario).one_by_one)
     fail(fmt::format("--duel interleaves single queries: use scenario batch or single-stream, not {}", point.scenario));
-  if (point.task != "infer") fail(fmt::format("--duel interleaves queries: leave out task {} or --duel", point.task));
-  if (point.placement.processes > 1) fail("each arm of --duel is one process: leave out --processes or --duel");
 }
 
 }  // namespace
@@ -45,16 +43,8 @@ void check_duel(const Grid& grid) {
                      axis == nullptr || axis->values.empty() ? "no value" : "one value, " + axis->values.front()));
   if (axis->values.size() > most_contenders)
     fail(fmt::format("--duel {}: {} arms; at most {}", grid.duel, axis->values.size(), most_contenders));
-  if (!grid.tenants.empty()) fail("--duel runs models in turn, tenants run at the same time: leave out one of them");
-  if (grid.find_peak) fail("--duel compares fixed loads, and a peak search varies the load: leave out one of them");
-  if (find_axis(grid.axes, "mlperf") != nullptr) fail("an MLPerf run ends by rules of its own: leave out --mlperf or --duel");
   if (grid.duel == "task" || grid.duel == "scenario" || grid.duel == "processes")
     fail(fmt::format("--duel {}: all arms do the same work", grid.duel));
-  const StoppingSettings unasked, &asked = grid.stopping;
-  if (asked.name != unasked.name || asked.interval != unasked.interval || asked.target != unasked.target)
-    fail(
-        "--duel ends when the difference is clear, or after --budget: leave out iterations, duration, energy, interval and percentile; "
-        "--margin sets the smallest difference that counts, --min-duration makes its interval narrower");
 }
 
 StoppingSettings duel_stopping(const Grid& grid) {

@@ -196,10 +196,7 @@ void add_points(const Grid& grid, int cpus, PointList& points) {
 // Each tenant alone, then all of them together; a rule that leaves out one of them leaves out the set.
 void add_tenants(const Grid& grid, int cpus, PointList& points) {
   StoppingSettings stopping = grid.stopping;
-  if (!fix_window(stopping, tenants_window)) {
-    throw Error(ErrorKind::usage,
-                "tenants are measured in windows of one length: give a duration, and leave out iterations, interval and percentile");
-  }
+  fix_window(stopping, tenants_window);
   each_choice(axes_with_tenants(grid), [&](const std::vector<std::string>& choice) {
     const std::vector<Point> tenants = tenants_of_choice(grid, choice, cpus);
     const SkipRule* skip = nullptr;

@@ -34,8 +34,6 @@ void below_one(const char* flag, const std::optional<double>& fraction, const ch
 }
 
 void check_overrides(const Overrides& o) {
-  const int rules = int{o.iterations.has_value()} + int{o.duration.has_value()} + int{o.interval.has_value()};
-  if (rules > 1) fail("--iterations, --duration and --interval each end a run: give one of them");
   at_least("--repeats", o.repeats, 1, "5");
   at_least("--sweeps", o.sweeps, 1, "5");
   at_least("--warmup", o.warmup, 0, "10");
@@ -67,7 +65,6 @@ void apply(Grid& grid, const Overrides& o) {
   for (const Axis& axis : o.axes) set_axis(grid.axes, axis);
   if (!o.tenants.empty()) grid.tenants = o.tenants;
   if (o.duel) grid.duel = *o.duel;
-  if (o.energy && !grid.duel.empty()) fail("--energy measures in a window of its own: leave out --energy or --duel");
   if (o.margin) grid.margin = *o.margin;
   grid.own_budget = grid.own_budget || o.budget.has_value();
   if (o.sweeps) grid.sweeps = *o.sweeps;
@@ -91,13 +88,9 @@ int usual_repeats(const Grid& grid) {
   return grid.place.empty() || own_way ? 1 : enough_to_compare;
 }
 
-bool fix_window(StoppingSettings& stopping, Nanoseconds otherwise) {
-  const StoppingSettings unasked;
-  const bool asked = stopping.name != unasked.name || stopping.interval != unasked.interval || stopping.target != unasked.target;
-  if (asked && stopping.name != "duration") return false;
+void fix_window(StoppingSettings& stopping, Nanoseconds otherwise) {
   stopping.name = "duration";
   if (!stopping.duration) stopping.duration = otherwise;
-  return true;
 }
 
 void set_min_duration(StoppingSettings& stopping, Nanoseconds least) {

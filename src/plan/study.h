@@ -85,8 +85,8 @@ Study parse_study(const std::string& text, const std::string& path);  // `path` 
 // "model=resnet50,batch=1,8,scenario=server": names with their values, as --tenant takes them. Throws Error{usage}.
 TenantAxes parse_tenant(const std::string& text);
 
-// A window of one length, `otherwise` where nothing was said, so that windows can be compared. False: another rule was asked for.
-bool fix_window(StoppingSettings& stopping, Nanoseconds otherwise);
+// Sets a window of one length, `otherwise` where nothing was said, so that windows can be compared.
+void fix_window(StoppingSettings& stopping, Nanoseconds otherwise);
 // A window not shorter than `least`, whatever rule ends it.
 void set_min_duration(StoppingSettings& stopping, Nanoseconds least);
 // One not shorter than 10 s, in which the steps of an energy counter (100 ms on a GPU) are under 1 %.

@@ -269,8 +269,6 @@ void StudyReader::read_section(Grid& grid, const toml::table& table) const {
     }
   }
   if (section.least > 0) set_min_duration(grid.stopping, section.least);
-  if (section.energy && !grid.duel.empty())
-    file_.fail(table, "an interleaved comparison has no window to measure energy in: leave out energy, or the comparison");
   if (!section.energy) return;
   grid.energy = true;
   lengthen_for_energy(grid.stopping);

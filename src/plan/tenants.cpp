@@ -27,15 +27,9 @@ void check_tenant(const Grid& grid, const TenantAxes& tenant, size_t number) {
   }
 }
 
-void require_joinable(const Point& point) {
-  const std::string where = fmt::format("tenant {}", point.model);
-  if (point.placement.processes > 1) fail(fmt::format("{}: each tenant is one process; leave out --processes", where));
-  if (point.options.contains("mlperf"))
-    fail(fmt::format("{}: an MLPerf run ends by rules of its own; leave out --mlperf or the tenants", where));
+void require_known_cpus(const Point& point) {
   const std::string cpus = option_of(point, "tenant_cpus", "share");
   if (cpus != "share" && cpus != "split") fail(invalid_choice(cpus, "tenant_cpus", {"share", "split"}));
-  if (cpus == "split" && option_of(point, "affinity", "none") != "none")
-    fail(fmt::format("{}: tenant_cpus=split chooses the CPUs; leave out affinity, or split", where));
 }
 
 // Tenants with one seed would be asked at the very same times. Each has the same arrivals alone as beside the others, so that the ratio
@@ -75,10 +69,7 @@ void check_tenants(const Grid& grid) {
     if (axis.name == "tenant" || axis.name == "tenants")
       fail(fmt::format("'{}' cannot be set; --tenant and [[grid.tenant]] say what is measured together", axis.name));
   }
-  if (grid.tenants.empty()) {
-    if (find_axis(grid.axes, "tenant_cpus") != nullptr) fail("tenant_cpus is for tenants: add --tenant twice or more");
-    return;
-  }
+  if (grid.tenants.empty()) return;
   if (grid.tenants.size() < 2) fail("a tenant needs at least one other: give --tenant twice or more");
   if (grid.tenants.size() > most_tenants) fail(fmt::format("{} tenants; at most {}", grid.tenants.size(), most_tenants));
   for (size_t i = 0; i < grid.tenants.size(); ++i) check_tenant(grid, grid.tenants[i], i + 1);
@@ -98,7 +89,7 @@ std::vector<Point> tenants_of_choice(const Grid& grid, const std::vector<std::st
     point.threads = cpus;
     for (size_t i = 0; i < grid.axes.size(); ++i) set_on_point(point, grid.axes[i].name, choice[i], cpus);
     for (const Axis& axis : tenant) set_on_point(point, axis.name, choice[own++], cpus);
-    require_joinable(point);
+    require_known_cpus(point);
     give_own_arrivals(point, points.size() - 1);
   }
   join_tenants(points);

@@ -2,7 +2,6 @@
 
 #include "dataset/picture_source.h"
 #include "record/record_json.h"
-#include "worker/mlperf_run.h"
 
 #include <deepgap/error.h>
 
@@ -24,14 +23,6 @@ const OptionTable<EndToEndOptions>& end_to_end_options() {
     return made;
   }();
   return table;
-}
-
-void require_end_to_end(const Point& point, const EndToEndOptions& options) {
-  if (point.options.contains("decode_threads") && !point.options.contains("end_to_end"))
-    throw Error(ErrorKind::usage, "decode_threads applies to end-to-end queries: add --end-to-end serial or overlapped, or leave it out");
-  if (!options.on()) return;
-  if (is_mlperf(point)) throw Error(ErrorKind::usage, "an MLPerf run measures the network alone: leave out --end-to-end");
-  if (point.placement.processes > 1) throw Error(ErrorKind::usage, "--end-to-end needs one process: leave out --processes");
 }
 
 void require_pictures(const Point& point, const EndToEndOptions& options, const Dataset& dataset) {

@@ -29,9 +29,6 @@ struct EndToEndOptions {
 
 const OptionTable<EndToEndOptions>& end_to_end_options();
 
-// Throws Error{usage} where end to end does not go with what else the Point asks for: several processes, MLPerf; and for decode_threads of
-// a Point that does not say end_to_end.
-void require_end_to_end(const Point& point, const EndToEndOptions& options);
 // Throws Error{usage} for a Dataset whose samples are not made from pictures.
 void require_pictures(const Point& point, const EndToEndOptions& options, const Dataset& dataset);
 

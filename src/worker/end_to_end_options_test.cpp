@@ -47,22 +47,6 @@ TEST(EndToEndOptions, WhatIsWrongIsSaid) {
   EXPECT_THAT(refusal([] { end_to_end_options().parse({{"end_to_end", "pipelined"}}); }), HasSubstr("overlapped"));
 }
 
-TEST(EndToEndOptions, WhatDoesNotGoTogetherIsSaid) {
-  const auto check = [](const Given& given, int processes = 1) {
-    Point point = point_of(given);
-    point.placement.processes = processes;
-    Given own = given;
-    own.erase("mlperf");
-    return refusal([&] { require_end_to_end(point, end_to_end_options().parse(own)); });
-  };
-  EXPECT_EQ(check({{"end_to_end", "serial"}}), "no error");
-  EXPECT_THAT(check({{"end_to_end", "serial"}, {"mlperf", "v6.0"}}), HasSubstr("MLPerf"));
-  EXPECT_THAT(check({{"end_to_end", "serial"}}, 2), HasSubstr("one process"));
-  EXPECT_EQ(check({{"end_to_end", "off"}}, 2), "no error");
-  EXPECT_EQ(check({{"end_to_end", "off"}, {"decode_threads", "2"}}), "no error");
-  EXPECT_THAT(check({{"decode_threads", "2"}}), HasSubstr("add --end-to-end"));
-}
-
 TEST(EndToEndOptions, ThreadsAreWhatTheEngineLeavesAndLanesKeepThemBusy) {
   const EndToEndOptions serial = end_to_end_options().parse({{"end_to_end", "serial"}});
   const EndToEndOptions overlapped = end_to_end_options().parse({{"end_to_end", "overlapped"}});

@@ -1,15 +1,7 @@
 #include "worker/generate_options.h"
 
-#include "record/point_option.h"
-
-#include <deepgap/error.h>
-
-#include <fmt/format.h>
-
 namespace deepgap {
 namespace {
-
-constexpr const char* none = "none";
 
 OptionTable<GenerateOptions> make_table() {
   using Options = GenerateOptions;
@@ -35,19 +27,6 @@ bool generates(const Point& point) { return point.task == "generate"; }
 const OptionTable<GenerateOptions>& generate_options() {
   static const OptionTable<GenerateOptions> table = make_table();
   return table;
-}
-
-void require_generate_options(const Point& point) {
-  if (!generates(point)) {
-    if (const OptionInfo* option = generate_options().first_in(point.options))
-      throw Error(ErrorKind::usage, fmt::format("{} applies to generation: add --task generate, or leave it out", option->name));
-    return;
-  }
-  if (point.batch > 1)
-    throw Error(ErrorKind::usage, "a query of task generate is one prompt: leave out --batch; scenario concurrency has many in flight");
-  for (const char* option : {"mlperf", "max_batch", "end_to_end", "labels", "input"})
-    if (!option_of(point, option).empty() && option_of(point, option) != "off" && option_of(point, option) != none)
-      throw Error(ErrorKind::usage, fmt::format("{} does not apply to task generate: leave it out", option));
 }
 
 }  // namespace deepgap

@@ -27,8 +27,5 @@ struct GenerateOptions {
 inline constexpr int64_t usual_prompts = 512;  // different ones that queries cycle through
 
 const OptionTable<GenerateOptions>& generate_options();
-// Throws Error{usage} for options of generation without it, and for what does not go together with it: batches, a Dispatcher that joins
-// queries, queries that begin with files, MLPerf.
-void require_generate_options(const Point& point);
 
 }  // namespace deepgap

@@ -187,7 +187,6 @@ class Inspection {
     }
     PointOptions options = sort_options(point, backend.plugin ? backend.options : guessed, scenario.options());
     scenario.parse(options.scenario);
-    require_end_to_end(point, options.end_to_end);
     if (const std::string why = standstill(point, options); !why.empty()) throw Error(ErrorKind::usage, why);
     // Where the folder named has none, the usual plug-in would stand for it, unsaid.
     const auto folders = options.environment.find("DEEPGAP_PLUGINS");

@@ -28,9 +28,6 @@ size_t mlperf_library_size(const Point& point) {
 
 void check_mlperf(const Point& point) {
   if (!is_mlperf(point)) return;
-  if (point.options.contains("bound"))
-    throw Error(ErrorKind::usage, "the round's rules bound an MLPerf run's latency: set mlperf_target_latency (ms) instead of --slo");
-  if (option_of(point, "shed", "none") != "none") throw Error(ErrorKind::usage, "an MLPerf run answers every query: leave out shed");
   loadgen_run_of(point, loadgen_library_size(point.options, point.model));
   // LoadGen would take 1 a second, with which a run by the rules lasts for days.
   if (point.scenario == "server" && !point.options.contains("rate") && !point.options.contains("mlperf_target_qps"))

@@ -53,8 +53,7 @@ TEST(MlperfPoint, OptionsAreLookedAtBeforeAnythingRuns) {
   EXPECT_EQ(mlperf_library_size(point), 50000U);
   EXPECT_EQ(mlperf_seconds(point), 600);
   EXPECT_EQ(scenario_of(point)->name(), "batch");  // what warms up
-  for (const auto& [name, value] : {std::pair("bound", "p99=15ms"), std::pair("mlperf_target_qps", "60"), std::pair("mlperf_mode", "x"),
-                                    std::pair("shed", "drop-oldest")}) {
+  for (const auto& [name, value] : {std::pair("mlperf_target_qps", "60"), std::pair("mlperf_mode", "x")}) {
     Point wrong = point;
     wrong.options[name] = value;
     EXPECT_THROW(check_mlperf(wrong), Error) << name;

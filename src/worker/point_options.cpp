@@ -7,6 +7,7 @@
 #include "record/point_option.h"
 #include "record/tuning_mark.h"
 #include "scenario/mlperf/run_options.h"
+#include "worker/point_conflicts.h"
 
 #include <deepgap/error.h>
 
@@ -39,8 +40,6 @@ void set_bounds(PointOptions& sorted, const std::string& value) {
 // Its value is looked at with the scenario (mlperf_run.h).
 void require_mlperf_option(const Point& point, const std::string& name) {
   if (find_option(loadgen_options(), name) == nullptr) refuse_name("", loadgen_options(), name);
-  if (!point.options.contains("mlperf"))
-    throw Error(ErrorKind::usage, fmt::format("{} applies to MLPerf runs: add --mlperf ROUND, or leave it out", name));
 }
 
 // The backend of "NAME.key", or nothing.
@@ -223,9 +222,6 @@ class OptionSorter {
   PointOptions take() && {
     for (const auto& [name, value] : sorted_.backend) check_option(point_.backend, *find_option(backend_, name), value);
     sorted_.train.seed = sorted_.seed;
-    if (!sorted_.token_bounds.empty() && !generates(point_))
-      throw Error(ErrorKind::usage,
-                  fmt::format("the SLO {} applies to generation: add --task generate, or leave it out", sorted_.token_bounds.front().text));
     return std::move(sorted_);
   }
 
@@ -272,8 +268,8 @@ class OptionSorter {
 const std::vector<OptionInfo>& worker_options() { return own_options().infos(); }
 
 PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<OptionInfo>& scenario) {
-  require_train_options(point);
-  require_generate_options(point);
+  refuse_point_conflicts(point);
+  require_training(point);
   return OptionSorter(point, backend, scenario).take();
 }
 

@@ -2,8 +2,6 @@
 
 #include "base/rounding.h"
 #include "record/load_axis.h"
-#include "record/point_option.h"
-#include "worker/dispatch_options.h"
 
 #include <deepgap/error.h>
 
@@ -79,21 +77,11 @@ const OptionTable<TrainSettings>& train_options() {
   return table;
 }
 
-void require_train_options(const Point& point) {
-  if (!trains(point)) {
-    if (const OptionInfo* option = train_options().first_in(point.options))
-      throw Error(ErrorKind::usage, fmt::format("{} applies to training: add --task train, or leave it out", option->name));
-    return;
-  }
+void require_training(const Point& point) {
+  if (!trains(point)) return;
   if (scenario_traits(point.scenario).unit != "batch")
     throw Error(ErrorKind::usage, fmt::format("training runs scenario batch, one step after the other; leave out {}", point.scenario));
   require_ranks(point.placement);
-  for (const char* option : {"mlperf", "tenants", "peak", "bound", "end_to_end"})
-    if (const std::string value = option_of(point, option, "off"); value != "off")
-      throw Error(ErrorKind::usage, fmt::format("{} does not apply to task train: leave it out", option));
-  if (const OptionInfo* option = dispatch_options().first_in(point.options))
-    throw Error(ErrorKind::usage,
-                fmt::format("{} spreads queries over sessions, which training does not have: leave it out", option->name));
 }
 
 int64_t train_samples(const Point& point) {

@@ -17,9 +17,8 @@ bool trains(const Point& point);
 
 const OptionTable<TrainSettings>& train_options();
 
-// Throws Error{usage} for options of training without training, and for what does not go together with it: another scenario than batch, a
-// Dispatcher, queries that begin with files, MLPerf, tenants, a peak to be found.
-void require_train_options(const Point& point);
+// Throws Error{usage} if the Point trains by another scenario than batch, or on devices that its processes cannot share out.
+void require_training(const Point& point);
 
 // Samples that steps cycle where nobody said how many: four batches, of at most 256 samples where one batch is not more.
 int64_t train_samples(const Point& point);

@@ -21,7 +21,7 @@ Point training() {
 
 std::string usage_of(const Point& point) {
   try {
-    require_train_options(point);
+    require_training(point);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
@@ -68,22 +68,11 @@ TEST(TrainOptions, WhatTheyDoNotTakeIsNamed) {
   EXPECT_THAT(usage_of("accumulation", "1.5"), HasSubstr("whole number"));
 }
 
-TEST(TrainOptions, AreOfTrainingAlone) {
-  Point point;
-  point.options["optimizer"] = "sgd";
-  EXPECT_THAT(usage_of(point), HasSubstr("--task train"));
-  EXPECT_EQ(usage_of(training()), "");
-}
-
-TEST(TrainOptions, WhatDoesNotGoTogetherIsNamed) {
+TEST(TrainOptions, TrainingRunsScenarioBatch) {
   Point point = training();
+  EXPECT_EQ(usage_of(point), "");
   point.scenario = "server";
   EXPECT_THAT(usage_of(point), HasSubstr("scenario batch"));
-  for (const char* option : {"instances", "max_batch", "mlperf", "bound", "end_to_end"}) {
-    point = training();
-    point.options[option] = "2";
-    EXPECT_THAT(usage_of(point), HasSubstr(option));
-  }
 }
 
 TEST(TrainOptions, ProcessesHaveEqualDevicesOfTheirOwnOrOneCpu) {

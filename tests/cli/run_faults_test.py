@@ -96,7 +96,7 @@ class RunFaultsTest(RunCase):
             text = f.read()
         self.assertIn('<section id="time">', text)
         self.assertIn("Latency over time", text)
-        for flags, says in ((["--telemetry", "--format", "json"], "--telemetry writes csv or log, not json"),
+        for flags, says in ((["--telemetry", "--format", "json"], "--telemetry writes csv or log"),
                             (["--telemetry", "--by", "point"], "--telemetry applies to records"), (["--format", "log"], "add --telemetry")):
             wrong = subprocess.run([PROGRAM, "export", store, *flags], capture_output=True, text=True)
             self.assertEqual(wrong.returncode, 2)

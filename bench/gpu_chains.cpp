@@ -269,13 +269,11 @@ int main(int argc, char** argv) {
   std::vector<std::string> precisions{"i8", "f16"};
   int64_t batch = 256;
   std::string filter;
-  int threads = 16;
   bool without_gpu = false;
   CLI::App app("Chains of convolutions against their parts");
   app.add_option("--precision", precisions)->delimiter(',');
   app.add_option("--batch", batch);
   app.add_option("--filter", filter);
-  app.add_option("--threads", threads);
   app.add_flag("--compile-only", without_gpu);
   CLI11_PARSE(app, argc, argv);
   int failures = 0;
@@ -294,7 +292,7 @@ int main(int argc, char** argv) {
         const auto variants = gpu::chain_variants(named.chain, chip);
         std::vector<const gpu::Launch*> launches;
         for (const auto& variant : variants) launches.push_back(&variant.launch);
-        kernels.prepare(launches, threads);
+        kernels.prepare(launches);
         Trial trial(workshop, kernels, chip, known, named.chain);
         fmt::print("{} {} b{}: parts {:.1f} us; {:.0f} MB\n", named.name, precision, batch, trial.seconds_of_parts() * 1e6,
                    trial.bytes() * 1e-6);

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <thread>
 
 namespace deepgap {
 namespace {
@@ -41,7 +40,6 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions
   network.libraries = options.libraries;
   network.choices.hopper_attention = options.hopper_attention;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";
-  network.threads = std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
   network.inputs_ready = is_ready(load.inputs);
   return network;
 }

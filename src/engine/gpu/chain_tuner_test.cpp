@@ -30,7 +30,7 @@ class ChainTunerTest : public ::testing::Test {
   auto with_tuner(Tuning tuning, const Asked& asked) {
     Kernels kernels(chip_, cache().path());
     TunedFile known(folder_.path() + "/tuned.txt");
-    Tuner tuner(kernels, chip_, tuning, known, 2);
+    Tuner tuner(kernels, chip_, tuning, known);
     return asked(tuner);
   }
   Tuner::KnownChain known(Tuning tuning, int64_t batch = 2) {

@@ -4,21 +4,21 @@
 #include "base/hash.h"
 #include "base/own_file.h"
 #include "cuda/compiler.h"
+#include "model/eval/parallel.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <filesystem>
 #include <set>
-#include <thread>
 #include <vector>
 
 namespace deepgap::gpu {
 namespace {
 
 constexpr size_t most_bytes = size_t{64} << 20;
+constexpr double operations_of_compiling = 1e8;  // for one kernel
 
 // A file begins with the hash of what follows: what was torn or changed does not have it.
 std::string sealed(const std::string& cubin) { return content_hash(cubin) + cubin; }
@@ -72,7 +72,7 @@ void Kernels::make(const std::string& key, const std::string& source, Made& made
   }
 }
 
-void Kernels::prepare(std::span<const Launch* const> launches, int threads) {
+void Kernels::prepare(std::span<const Launch* const> launches) {
   const Nanoseconds begin = now();
   std::vector<std::pair<std::string, const Launch*>> missing;
   for (const Launch* launch : launches) {
@@ -82,14 +82,10 @@ void Kernels::prepare(std::span<const Launch* const> launches, int threads) {
     made_[key];
     missing.emplace_back(key, launch);
   }
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < missing.size(); i = next++) make(missing[i].first, missing[i].second->source, made_.at(missing[i].first));
-  };
-  std::vector<std::jthread> others;
-  for (int t = 1; t < threads && static_cast<size_t>(t) < missing.size(); ++t) others.emplace_back(work);
-  work();
-  others.clear();
+  parallel_for(static_cast<int64_t>(missing.size()), operations_of_compiling, [&](int64_t i) {
+    const auto& [key, launch] = missing[static_cast<size_t>(i)];
+    make(key, launch->source, made_.at(key));
+  });
   compiling_ns_ += now() - begin;
 }
 

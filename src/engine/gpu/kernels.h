@@ -23,8 +23,8 @@ class Kernels {
 
   // Calls of libraries have no text: nothing is compiled for them, and their function is nullptr.
 
-  // Compiles what is not there yet, on `threads` threads. A text that does not compile is left out; function() throws for it.
-  void prepare(std::span<const Launch* const> launches, int threads);
+  // Compiles what is not there yet, on all CPUs. A text that does not compile is left out; function() throws for it.
+  void prepare(std::span<const Launch* const> launches);
   // Throws Error{internal} for a text that does not compile.
   cuda::Function function(const Launch& launch);
   bool compiles(const Launch& launch);

@@ -42,7 +42,7 @@ TEST(Kernels, ATextThatDoesNotCompileIsToldOfAndHarmsNoOther) {
   Kernels kernels(Chip{}, "");
   const Launch bad = launch_of("nothing();"), good = launch_of("x[0] = 2;");
   const Launch* both[] = {&bad, &good};
-  kernels.prepare(both, 2);
+  kernels.prepare(both);
   EXPECT_FALSE(kernels.compiles(bad));
   EXPECT_TRUE(kernels.compiles(good));
   EXPECT_EQ(kernels.compiled(), 1);

@@ -1,6 +1,5 @@
 #include "engine/gpu/network.h"
 
-#include "base/hash.h"
 #include "engine/gpu/beside_previous.h"
 #include "engine/gpu/fusion.h"
 #include "engine/gpu/join_pools.h"
@@ -73,7 +72,7 @@ Network::Network(const Graph& graph, const Chip& chip, const std::string& device
   part("lower", [&] { lower(graph); });
   TunedFile known(tuned_path(options, device), shipped_winners(device, chip));
   Libraries libraries;
-  Tuner tuner(kernels_, chip, options.tuning, known, options.threads, options.libraries ? &libraries : nullptr);
+  Tuner tuner(kernels_, chip, options.tuning, known, options.libraries ? &libraries : nullptr);
   choose_kernels(tuner);
   part("upload", [&] {
     for (auto& [batch, program] : programs_) plan_memory_of(program);
@@ -171,10 +170,9 @@ std::vector<const Launch*> Network::launches() const {
 }
 
 void Network::choose_kernels(Tuner& tuner) {
-  Packed packed;
-  kernels_.prepare(launches(), options_.threads);
-  part("pack", [&] {
-    for (auto& [batch, program] : programs_) join_known_chains(program, tuner, packed);
+  kernels_.prepare(launches());
+  part("tune", [&] {
+    for (auto& [batch, program] : programs_) join_known_chains(program, tuner);
   });
   std::vector<Convolution> problems;
   for (const auto& [batch, program] : programs_)
@@ -189,32 +187,24 @@ void Network::choose_kernels(Tuner& tuner) {
         chosen[batch].push_back(step.choice ? std::optional(std::move(variants[next++])) : std::nullopt);
       for (const FoundChain& found : ChainFinder(program.plan, chip_).candidates()) measured(tuner, found, chosen[batch]);
     }
+    for (auto& [batch, program] : programs_) settle_all(program, tuner, chosen[batch]);
   });
-  part("pack", [&] {
-    for (auto& [batch, program] : programs_) settle_all(program, tuner, chosen[batch], packed);
-  });
+  part("pack", [&] { packer_.pack(); });
   for (auto& [batch, program] : programs_) let_steps_begin_beside(program.plan, chip_);
-  kernels_.prepare(launches(), options_.threads);
+  kernels_.prepare(launches());
 }
 
-// One of the program's constants, of which equal ones are kept once.
-BufferId Network::keep(Program& program, std::vector<std::byte> bytes, Packed& packed) {
-  auto& known = packed[content_hash(bytes)];
-  if (!known) known = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  program.plan.buffers.push_back({.kind = Buffer::Kind::constant, .bytes = known->size(), .data = known});
-  return static_cast<BufferId>(program.plan.buffers.size() - 1);
-}
-
-void Network::settle(Program& program, Step& step, const ConvolutionVariant& variant, Packed& packed) {
-  step.roles[role_weights] = keep(program, variant.pack(step.choice->problem, variant, step.choice->weights), packed);
-  step.roles[role_scale_bias] = keep(program, variant.packed_scale_bias(step.choice->problem, step.choice->scale_bias), packed);
+void Network::settle(Program& program, Step& step, const ConvolutionVariant& variant) {
+  const auto choice = std::make_shared<const Choice>(std::move(*step.choice));
+  step.choice.reset();
+  step.roles[role_weights] = packer_.add(program.plan, [=] { return variant.pack(choice->problem, variant, choice->weights); });
+  step.roles[role_scale_bias] = packer_.add(program.plan, [=] { return variant.packed_scale_bias(choice->problem, choice->scale_bias); });
   if (variant.workspace_bytes > 0) {
     program.plan.buffers.push_back({.bytes = variant.workspace_bytes});
     step.roles[role_workspace] = static_cast<BufferId>(program.plan.buffers.size() - 1);
     step.writes.push_back(step.roles[role_workspace]);
   }
   step.launches = variant.launches;
-  step.choice.reset();
 }
 
 // A kernel may begin before the one before it has ended, but none before the one before that has: what a step read last may be written

@@ -9,6 +9,7 @@
 #include "engine/gpu/kernels.h"
 #include "engine/gpu/lowering.h"
 #include "engine/gpu/tuner.h"
+#include "engine/gpu/weight_packer.h"
 #include "engine/passes/passes.h"
 
 #include <deepgap/clock.h>
@@ -30,7 +31,6 @@ struct NetworkOptions {
   bool libraries = false;  // the tuner measures what NVIDIA's libraries do, too, where they are found
   KernelChoices choices;
   std::string cache_folder;      // empty: nothing is kept
-  int threads = 1;               // threads that compile
   bool inputs_ready = false;     // the caller brings inputs as the first operators read them: Program::preparations
   const Clock* clock = nullptr;  // times the parts of making it; outlives the Network. nullptr: they are not timed
 };
@@ -72,7 +72,6 @@ class Network {
   const LoadParts& load_parts() const { return load_parts_; }
 
  private:
-  using Packed = std::map<std::string, std::shared_ptr<const std::vector<std::byte>>>;  // by hash of their bytes
   template <typename Work>
   void part(const char* name, const Work& work);
   void lower(const Graph& graph);
@@ -81,13 +80,12 @@ class Network {
   void choose_kernels(Tuner& tuner);
   using Chosen = std::vector<std::optional<ConvolutionVariant>>;  // by step
   // Makes one step of each chain that is known to be faster so.
-  void join_known_chains(Program& program, Tuner& tuner, Packed& packed) const;
+  void join_known_chains(Program& program, Tuner& tuner);
   static const Tuner::MeasuredChain* measured(Tuner& tuner, const FoundChain& found, const Chosen& chosen);
   // Joins the other chains, too, by what the tuner measures; gives the remaining steps the kernels that were chosen for them.
-  void settle_all(Program& program, Tuner& tuner, const Chosen& chosen, Packed& packed) const;
-  static BufferId keep(Program& program, std::vector<std::byte> bytes, Packed& packed);
-  static Step settled(Program& program, const FoundChain& found, const ChainVariant& variant, Packed& packed);
-  static void settle(Program& program, Step& step, const ConvolutionVariant& variant, Packed& packed);
+  void settle_all(Program& program, Tuner& tuner, const Chosen& chosen);
+  Step settled(Program& program, const FoundChain& found, const ChainVariant& variant);
+  void settle(Program& program, Step& step, const ConvolutionVariant& variant);
   void plan_memory_of(Program& program) const;
   void place_constants();
 
@@ -95,6 +93,7 @@ class Network {
   Chip chip_;
   Kernels kernels_;
   std::map<int64_t, Program> programs_;
+  WeightPacker packer_;  // its orders are for programs_
   std::vector<cuda::DeviceMemory> constants_;
   size_t weight_bytes_ = 0;
   LoadParts load_parts_;

@@ -32,12 +32,12 @@ class Joining {
 
 }  // namespace
 
-void Network::join_known_chains(Program& program, Tuner& tuner, Packed& packed) const {
+void Network::join_known_chains(Program& program, Tuner& tuner) {
   Joining joining(program.plan.steps.size());
   ChainFinder finder(program.plan, chip_);
   for (FoundChain& found : finder.candidates())
     if (const auto known = tuner.known(found.chain); known.kernel && finder.take(found))
-      joining.join(found, settled(program, found, *known.kernel, packed));
+      joining.join(found, settled(program, found, *known.kernel));
   joining.apply(program.plan.steps);
 }
 
@@ -50,7 +50,7 @@ const Tuner::MeasuredChain* Network::measured(Tuner& tuner, const FoundChain& fo
   return measured ? &*measured : nullptr;
 }
 
-void Network::settle_all(Program& program, Tuner& tuner, const Chosen& chosen, Packed& packed) const {
+void Network::settle_all(Program& program, Tuner& tuner, const Chosen& chosen) {
   std::vector<Step>& steps = program.plan.steps;
   Joining joining(steps.size());
   ChainFinder finder(program.plan, chip_);
@@ -66,16 +66,16 @@ void Network::settle_all(Program& program, Tuner& tuner, const Chosen& chosen, P
   std::set<std::string> taken;
   for (auto& [found, chain] : quicker) {
     const bool takes = finder.take(found);
-    if (takes) joining.join(found, settled(program, found, chain->variant, packed));
+    if (takes) joining.join(found, settled(program, found, chain->variant));
     if (takes) taken.insert(found.chain.key());
     if (takes || !taken.contains(found.chain.key())) tuner.remember(found.chain, takes);
   }
   for (size_t i = 0; i < steps.size(); ++i)
-    if (chosen[i] && !joining.is_gone(i)) settle(program, steps[i], *chosen[i], packed);
+    if (chosen[i] && !joining.is_gone(i)) settle(program, steps[i], *chosen[i]);
   joining.apply(steps);
 }
 
-Step Network::settled(Program& program, const FoundChain& found, const ChainVariant& variant, Packed& packed) {
+Step Network::settled(Program& program, const FoundChain& found, const ChainVariant& variant) {
   Step step = joined_step(program.plan, found);
   std::vector<Tensor> weights;
   std::vector<std::byte> scale_bias;
@@ -85,8 +85,9 @@ Step Network::settled(Program& program, const FoundChain& found, const ChainVari
     const auto* from = reinterpret_cast<const std::byte*>(choice.scale_bias.data());
     scale_bias.insert(scale_bias.end(), from, from + choice.scale_bias.size() * sizeof(float));
   }
-  step.roles[chain_weights] = keep(program, variant.pack(found.chain, variant, weights), packed);
-  step.roles[chain_scale_bias] = keep(program, std::move(scale_bias), packed);
+  step.roles[chain_weights] =
+      packer_.add(program.plan, [=, chain = found.chain, weights = std::move(weights)] { return variant.pack(chain, variant, weights); });
+  step.roles[chain_scale_bias] = packer_.add(program.plan, [scale_bias = std::move(scale_bias)] { return scale_bias; });
   step.launches = {variant.launch};
   return step;
 }

@@ -263,7 +263,7 @@ const std::optional<Tuner::MeasuredChain>& Tuner::measured(const Chain& chain, c
   for (const ChainVariant& variant : variants) launches.push_back(&variant.launch);
   for (const ConvolutionVariant& part : parts)
     for (const Launch& launch : part.launches) launches.push_back(&launch);
-  kernels_.prepare(launches, threads_);
+  kernels_.prepare(launches);
   std::erase_if(variants, [&](const ChainVariant& variant) { return !kernels_.compiles(variant.launch); });
   const auto problems = chain.problems();
   long long of_parts = 0;
@@ -292,7 +292,7 @@ std::vector<ConvolutionVariant> Tuner::choose(const std::vector<Convolution>& pr
     for (const ConvolutionVariant& variant : it->second)
       for (const Launch& launch : variant.launches) launches.push_back(&launch);
   }
-  kernels_.prepare(launches, threads_);
+  kernels_.prepare(launches);
   // Choices are kept by name: texts hold numbers, such as scales, that problems of one key do not share.
   std::map<std::string, Chosen> chosen;
   std::vector<ConvolutionVariant> result;

@@ -19,13 +19,8 @@ enum class Tuning { off, quick, full };
 class Tuner {
  public:
   // `libraries`: what is measured beside our own kernels; nullptr: nothing. With Tuning::off nothing is asked of them.
-  Tuner(Kernels& kernels, const Chip& chip, Tuning tuning, TunedFile& known, int threads, Libraries* libraries = nullptr)
-      : kernels_(kernels),
-        chip_(chip),
-        tuning_(tuning),
-        known_(known),
-        threads_(threads),
-        libraries_(tuning == Tuning::off ? nullptr : libraries) {}
+  Tuner(Kernels& kernels, const Chip& chip, Tuning tuning, TunedFile& known, Libraries* libraries = nullptr)
+      : kernels_(kernels), chip_(chip), tuning_(tuning), known_(known), libraries_(tuning == Tuning::off ? nullptr : libraries) {}
 
   // Chooses one variant for each problem, in order. Measuring takes the device for some milliseconds a variant.
   std::vector<ConvolutionVariant> choose(const std::vector<Convolution>& problems);
@@ -64,7 +59,6 @@ class Tuner {
   Chip chip_;
   Tuning tuning_;
   TunedFile& known_;
-  int threads_;
   Libraries* libraries_;
   std::map<std::string, std::optional<MeasuredChain>> measured_;  // by Chain::key
 };

@@ -38,7 +38,7 @@ class TunerTest : public ::testing::Test {
     TunedFile known(folder_.path() + "/tuned.txt");
     Libraries asked;
     std::vector<std::string> names;
-    for (const ConvolutionVariant& variant : Tuner(kernels, chip_, tuning, known, 2, libraries ? &asked : nullptr).choose(problems))
+    for (const ConvolutionVariant& variant : Tuner(kernels, chip_, tuning, known, libraries ? &asked : nullptr).choose(problems))
       names.push_back(variant.name);
     return names;
   }
@@ -132,7 +132,7 @@ TEST_F(TunerTest, WithoutAWinnerOfItsOwnBf16TakesThatOfFp16AndFp16ThatOfBf16) {
     TunedFile file(apart.path() + "/tuned.txt");
     file.add(known.key(), quickest, 1);
     Kernels kernels(chip_, cache().path());
-    const auto by = [&](Tuning tuning) { return Tuner(kernels, chip_, tuning, file, 2).choose({asked}).at(0).name; };
+    const auto by = [&](Tuning tuning) { return Tuner(kernels, chip_, tuning, file).choose({asked}).at(0).name; };
     EXPECT_EQ(by(Tuning::off), quickest);
     const int before = launches();
     by(Tuning::quick);
@@ -153,7 +153,7 @@ TEST_F(TunerTest, WithoutAWinnerOfItsOwnABatchTakesThatOfTheNearest) {
     return problem;
   };
   file.add(at(problem_.batch * 3).key(), far, 1);
-  const auto by = [&](Tuning tuning) { return Tuner(kernels, chip_, tuning, file, 2).choose({problem_}).at(0).name; };
+  const auto by = [&](Tuning tuning) { return Tuner(kernels, chip_, tuning, file).choose({problem_}).at(0).name; };
   EXPECT_EQ(by(Tuning::off), far);
   file.add(at(problem_.batch * 2).key(), near, 1);
   EXPECT_EQ(by(Tuning::off), near);
@@ -174,7 +174,7 @@ TEST_F(TunerTest, WithoutAWinnerOfItsOwnThatOfAnotherEpilogueIsTaken) {
   Convolution strided = other;
   strided.stride_h = strided.stride_w = 2;
   file.add(strided.key(), variants[0].name, 1);
-  const auto by = [&](Tuning tuning) { return Tuner(kernels, chip_, tuning, file, 2).choose({problem_}).at(0).name; };
+  const auto by = [&](Tuning tuning) { return Tuner(kernels, chip_, tuning, file).choose({problem_}).at(0).name; };
   EXPECT_EQ(by(Tuning::off), far);
   Convolution more = problem_;
   more.batch *= 2;

@@ -1,24 +1,12 @@
 #include "engine/gpu/decoder/device_matrix.h"
 
 #include "model/eval/half.h"
+#include "model/eval/parallel.h"
 
-#include <algorithm>
 #include <cstring>
-#include <thread>
 
 namespace deepgap::gpu {
 namespace {
-
-// Calls work(index) for each, on all processors.
-template <typename Work>
-void for_each_of(int64_t count, const Work& work) {
-  const int64_t threads = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(count, 1));
-  std::vector<std::jthread> others;
-  for (int64_t t = 0; t < threads; ++t)
-    others.emplace_back([&work, t, threads, count] {
-      for (int64_t i = count * t / threads; i < count * (t + 1) / threads; ++i) work(i);
-    });
-}
 
 bool is_plain(WeightType type) { return type == WeightType::f32 || type == WeightType::f16 || type == WeightType::bf16; }
 
@@ -128,7 +116,7 @@ PackedNumbers pack_blocks(const MatrixRows& from, int64_t pitch) {
   const int64_t scale_bytes = 4 * format.scale_words, blocks_a_chunk = format.chunk() / 32;
   PackedNumbers to{std::vector<std::byte>(static_cast<size_t>(tiles * chunks * 1024)),
                    std::vector<std::byte>(static_cast<size_t>(tiles * chunks * tile_rows * scale_bytes))};
-  for_each_of(tiles, [&](int64_t tile) {
+  parallel_for(tiles, static_cast<double>(tile_rows * from.columns), [&](int64_t tile) {
     for (int64_t row = 0; row < tile_rows; ++row) {
       const std::byte* source = row_at(from, tile, row);
       for (int64_t block = 0; source != nullptr && block < from.columns / 32; ++block) {
@@ -144,7 +132,7 @@ PackedNumbers pack_blocks(const MatrixRows& from, int64_t pitch) {
 
 PackedNumbers pack_plain(const MatrixRows& from, WeightType halves, int64_t pitch) {
   PackedNumbers to{std::vector<std::byte>(from.rows.size() * static_cast<size_t>(2 * pitch)), {}};
-  for_each_of(static_cast<int64_t>(from.rows.size()), [&](int64_t row) {
+  parallel_for(static_cast<int64_t>(from.rows.size()), static_cast<double>(from.columns), [&](int64_t row) {
     std::byte* own = to.numbers.data() + row * 2 * pitch;
     const std::byte* source = from.rows[static_cast<size_t>(row)];
     if (from.type == halves) {
@@ -199,7 +187,7 @@ int64_t DeviceMatrix::tiles() const { return gated ? (rows / 2 + 7) / 8 : (rows 
 
 void convert_rows(const DecoderWeight& weight, WeightType type, std::byte* to) {
   const std::byte* from = weight.data.data.get();
-  for_each_of(weight.rows, [&](int64_t row) {
+  parallel_for(weight.rows, static_cast<double>(weight.columns), [&](int64_t row) {
     std::vector<float> values(static_cast<size_t>(weight.columns));
     dequantize_row(weight.type, from + row * row_bytes(weight.type, weight.columns), values);
     quantize_row(type, values, to + row * row_bytes(type, weight.columns));

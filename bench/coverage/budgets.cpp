@@ -74,6 +74,7 @@ void print_budgets(int series) {
     rows.push_back({"300/s, 3 %", rates(300, 0.03, 0.5), 30, budget_s});
     rows.push_back({"300/s, 10 %", rates(300, 0.1, 0.5), 30, budget_s});
     rows.push_back({"50,000/s, 3 %", rates(5e4, 0.03, 6), 6e4, budget_s});
+    rows.push_back({"90,000/s, 5 %, each run loads", {"server", 9e4, 10, 8, 8, 0.2, 0.05}, 8.8e4, budget_s});
     rows.push_back({"40 clients, 3 %", {"concurrency", 40, 10, 1.5, 0.05, 0.2, 0.03}, 1, budget_s});
   }
   uint64_t seed = 9800;

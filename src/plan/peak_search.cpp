@@ -90,8 +90,9 @@ void PeakSearch::add(const PeakRun& run) {
 }
 
 void PeakSearch::settle() {
-  if (phase_ == PeakPhase::refine || low_ <= 0) return;
+  if (phase_ == PeakPhase::refine || low_ <= 0 || settled_) return;
   settled_ = true;
+  rejected_ = 0;  // the first of the larger steps is one step, however many candidates were rejected before
   if (phase_ == PeakPhase::confirm) return;
   holds_ = misses_ = 0;
   try_candidate(low_);
@@ -188,11 +189,12 @@ void PeakSearch::step_down() {
 
 // There is time for few more candidates: each is at least twice as far from the one before as that was.
 double PeakSearch::held_below(double load) const {
-  const double step = std::min(below(load), rounded(load / (1 + settings_.ratio * std::exp2(std::min(rejected_, 10)))));
+  const auto steps_below = [&](int doublings) { return load / (1 + settings_.ratio * std::exp2(std::min(doublings, 10))); };
+  const double step = std::min(below(load), rounded(steps_below(rejected_)));
   double best = 0;
   for (const double held : held_)
     if (held <= step) best = std::max(best, held);
-  return best > 0 && best > step / 2 ? best : step;
+  return best > steps_below(rejected_ + 2) ? best : step;
 }
 
 // Here the candidate is confirmed: it never moves down again, so that moving up comes to an end whatever it did before.

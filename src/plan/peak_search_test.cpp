@@ -213,6 +213,21 @@ TEST(PeakSearch, MovesUpAfterItMovedDown) {
   EXPECT_GE(search.result().load * 1.0201, 200);
 }
 
+// Three candidates missed by chance before time became short: the next one lies two steps lower, not eight.
+TEST(PeakSearch, StepsDownLittleFromWhereItSettles) {
+  PeakSettings settings = example();
+  settings.from = 80;
+  PeakSearch search(settings);
+  int confirming = 0;
+  while (confirming < 4) {
+    const bool confirms = search.phase() == PeakPhase::confirm;
+    if (confirms && ++confirming == 4) search.settle();
+    search.add({!confirms && search.load() <= 100, {}});
+  }
+  EXPECT_LT(search.load(), 97);
+  EXPECT_GT(search.load(), 90);
+}
+
 // Counts, in 1000 searches, how often the answer is further than `away` from the load that half of the runs hold.
 int failures(double spread, double flips, double away) {
   int count = 0;

@@ -41,6 +41,7 @@ std::vector<Row> run_rows() {
       {"1 % five times as long", [=](Random& r) { return spikes_source(r, ms(5), 100, 5); }},
       {"1 % five times as long, 50 ms", [=](Random& r) { return spikes_source(r, ms(50), 100, 5); }},
       {"interference, 0.1 s of every 1 s, twice", [=](Random& r) { return interference_source(r, ms(5), 1, 0.1, 2); }},
+      {"swings of 3 %, 1 s each", [=](Random& r) { return swings_source(r, ms(5), 0.03, 1); }},
       {"drift 1 % in 30 s", [=](Random& r) { return drift_source(r, ms(5), 0.01); }},
       {"drift 5 % in 30 s", [=](Random& r) { return drift_source(r, ms(5), 0.05); }},
       {"drift 20 % in 30 s", [=](Random& r) { return drift_source(r, ms(5), 0.2); }},
@@ -126,7 +127,8 @@ constexpr Part parts[] = {{"runs", print_all_runs},
                           {"tuning", print_tuning},
                           {"energy", print_energy},
                           {"rounds", print_rounds},
-                          {"recorded", print_recorded}};
+                          {"recorded", print_recorded},
+                          {"power_windows", print_power_windows}};
 
 }  // namespace
 }  // namespace deepgap

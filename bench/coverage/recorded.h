@@ -4,6 +4,7 @@
 namespace deepgap {
 
 void print_recorded(int series);
+void print_power_windows(int series);
 void print_rounds(int series);
 
 }  // namespace deepgap

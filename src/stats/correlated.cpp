@@ -1,8 +1,15 @@
 #include "stats/correlated.h"
 
+#include "stats/swings.h"
+
 #include <algorithm>
 
 namespace deepgap {
+namespace {
+
+constexpr double correlated_much = 0.5;  // so much that it matters whether stretches swing
+
+}  // namespace
 
 void RatioSeries::add(double y, double x) {
   ++count_;
@@ -45,7 +52,8 @@ std::optional<MeanEstimate> RatioSeries::estimate() const {
   const double mean_x = sum_x / k;
   // The open stretch is in the ratio but not in the scatter, which stands for fewer observations than there are.
   const double share = static_cast<double>(count_ - open_size_) / static_cast<double>(count_);
-  const double widening = (1 + r) / (1 - r);
+  const auto of_swings = r > correlated_much ? swing_widening(used) : std::nullopt;
+  const double widening = of_swings.value_or((1 + r) / (1 - r));
   const double variance = plain.variance_of_mean * share / (mean_x * mean_x) * widening;
   return MeanEstimate{ratio, variance, std::max(1.0, k / widening - 1), count_};
 }

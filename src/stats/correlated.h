@@ -5,7 +5,7 @@
 // the less their means are correlated, and the scatter of those k means is the uncertainty. We keep 32 <= k < 64, never fewer stretches
 // and never a choice made by looking at the result. What correlation is left between neighbouring stretches (r, lag 1, freed of its
 // small-sample bias, counted only when positive) widens the variance by w = (1 + r) / (1 - r), as if the batch means were
-// AR(1); k / w - 1 are then the degrees of freedom.
+// AR(1); k / w - 1 are then the degrees of freedom. Above r = 0.5, stretches that swing have a w of their own (swings.h).
 //   Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30 (1982): 10 to 30 batches suffice.
 //   Tafazzoli, Wilson, Lada, Steiger, "Skart: a skewness- and autoregression-adjusted batch-means procedure" (2011): the factor.
 //   Kendall, "Note on bias in the estimation of autocorrelation", Biometrika 41 (1954): the bias -(1 + 4 r)/k.

@@ -80,6 +80,26 @@ inline QuerySource interference_source(Random& random, double usual, double peri
           1 / rate, 0};
 }
 
+// Swings by `share` up and down, as a GPU's clock does at its power limit. The swings take `period` seconds each, a fifth more or less. The
+// phase is random.
+inline QuerySource swings_source(Random& random, double mean, double share, double period) {
+  struct State {
+    double phase, rate, at = 0;  // swings that have passed, and a second, at that time
+  };
+  const auto rate_of = [&random, period] { return 1 / (period * std::max(0.3, 1 + 0.2 * std::normal_distribution<double>()(random))); };
+  auto state = std::make_shared<State>(State{std::uniform_real_distribution<double>(0, 1)(random), rate_of()});
+  const double usual = mean / std::sqrt(1 - share * share);  // the mean of the rate over a swing is 1 / (usual sqrt(1 - share^2))
+  return {[=, &random](double now) {
+            const double whole = std::floor(state->phase);
+            state->phase += (now - state->at) * state->rate;
+            state->at = now;
+            if (std::floor(state->phase) > whole) state->rate = rate_of();
+            return usual * (1 + share * std::sin(2 * 3.14159265358979 * state->phase)) *
+                   (1 + 0.005 * std::normal_distribution<double>()(random));
+          },
+          mean, 0};
+}
+
 // Slower by `share` over 30 s, evenly. No stationary truth.
 inline QuerySource drift_source(Random& random, double mean, double share) {
   return {[=, &random](double now) { return mean * (1 + share * now / 30) * (1 + 0.01 * std::normal_distribution<double>()(random)); }, 0,

@@ -36,6 +36,8 @@ constexpr ConflictRow rows[] = {
     {"grid", "duel", with, "ending rule",
      "--duel ends when the difference is clear, or after --budget: leave out iterations, duration, energy, interval and percentile; "
      "--margin sets the smallest difference that counts, --min-duration makes its interval narrower"},
+    {"grid", "power=burst|power=sustained", with, "duel|tenants|mlperf|find_peak",
+     "{0} applies to points that are measured alone: leave it out with --duel, --tenant, --mlperf and --find-peak"},
     {"grid", "tenant_cpus", without, "tenants", "{0} is for tenants: add --tenant twice or more"},
     {"grid", "tenant_cpus=split", with, "affinity", "{0} chooses the CPUs: leave out {1}, or split"},
     {"grid", "tenants", with, "processes", "each tenant is one process: leave out --processes or the tenants"},
@@ -56,6 +58,10 @@ constexpr ConflictRow rows[] = {
     {"point", "mlperf", with, "shed", "an MLPerf run answers every query: leave out shed"},
     {"point", "mlperf", with, "end_to_end", "an MLPerf run measures the network alone: leave out --end-to-end"},
     {"point", "end_to_end", with, "processes", "--end-to-end needs one process: leave out --processes"},
+    {"point", "power=burst|power=sustained", without, "GPU",
+     "{0} needs a GPU whose power limit deepgap can read: give --device cuda:0, or leave it out"},
+    {"point", "power=burst", without, "full load",
+     "{0} needs a load that keeps the GPU busy: give --scenario batch, offline or single-stream, or leave it out"},
 
     {"run|rerun|tune", "--quiet", with, "--verbose", "{0} and {1} contradict each other: leave one of them out"},
     {"run|rerun|tune", "--progress=json", with, "--quiet|--verbose", "{0} contradicts {1}: leave one of them out"},

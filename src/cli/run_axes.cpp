@@ -37,6 +37,7 @@ constexpr AxisFlag axes[] = {
     {"--max-delay"},
     {"--queue-limit"},
     {"--shed"},
+    {"--power"},
     {"--end-to-end"},
     {"--decode-threads"},
     {"--mlperf"},

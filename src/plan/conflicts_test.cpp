@@ -51,6 +51,15 @@ TEST(Conflicts, ThreadsThatDecodeNeedImageFiles) {
   EXPECT_EQ(error_of({{"decode_threads", {"2"}}, {"end_to_end", {"off", "serial"}}}), "no error");
 }
 
+TEST(Conflicts, APowerStateIsThatOfAPointMeasuredAlone) {
+  Grid grid;
+  grid.axes = {{"power", {"either", "burst"}, {"--power"}}};
+  const auto refusal = [](const Grid& given) { return deepgap::error_of([&] { refuse_conflicts(given); }); };
+  EXPECT_EQ(refusal(grid), "no error");
+  grid.duel = "backend";
+  EXPECT_THAT(refusal(grid), HasSubstr("--power: power=burst applies to points that are measured alone"));
+}
+
 TEST(Conflicts, ASearchComparesWindowsOfOneLengthAndRepeatsByItself) {
   Grid grid;
   grid.find_peak = true;

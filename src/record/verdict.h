@@ -23,7 +23,10 @@ inline constexpr const char* zero_sizes_fact = "model.zero_sizes";
 // The fact (a sentence) of a Record whose window began before a GPU came to its power limit: it shows more than the GPU sustains.
 inline constexpr const char* burst_fact = "power_state.burst";
 
+// The fact (a sentence) of a Record that was to be measured at a GPU's power limit, or before it came there, where it never did.
+inline constexpr const char* power_asked_fact = "power_state.asked";
+
 // The facts that are shown beside every verdict.
-inline constexpr std::array<const char*, 3> noted_facts{latency_modes_fact, zero_sizes_fact, burst_fact};
+inline constexpr std::array<const char*, 4> noted_facts{latency_modes_fact, zero_sizes_fact, burst_fact, power_asked_fact};
 
 }  // namespace deepgap

@@ -1,9 +1,6 @@
 #include "telemetry/clock_watch.h"
 
-#include "base/throttle.h"
-
 #include <cmath>
-#include <memory>
 #include <numeric>
 
 namespace deepgap {
@@ -24,16 +21,10 @@ bool is_level(const std::vector<double>& values, size_t count) {
   return std::abs(last - before) <= tolerance * before;
 }
 
-bool is_at_power_limit(const GpuReading& reading) {
-  constexpr double near_power_limit = 0.97;  // a GPU that draws this share of its limit is at it
-  const bool near = reading.power_limit_w > 0 && reading.power_w >= near_power_limit * reading.power_limit_w;
-  return near || (reading.throttle_reasons & throttled_by_power) != 0;
-}
-
 }  // namespace
 
-ClockWatch::ClockWatch(std::vector<Reader> gpus) : settled_(gpus.empty()) {
-  for (Reader& read : gpus) gpus_.push_back({std::move(read), {}});
+ClockWatch::ClockWatch(std::vector<GpuReader> gpus) : settled_(gpus.empty()) {
+  for (GpuReader& read : gpus) gpus_.push_back({std::move(read), {}});
 }
 
 bool ClockWatch::settled(Nanoseconds now) {
@@ -52,15 +43,6 @@ bool ClockWatch::take_reading(Gpu& gpu) {
   at_power_limit_ |= limited;
   gpu.clocks_hz.push_back(reading.sm_hz);
   return is_level(gpu.clocks_hz, limited ? readings_at_limit : readings_below_limit);
-}
-
-ClockWatch watch_clocks(const std::vector<int>& ordinals) {
-  std::vector<ClockWatch::Reader> readers;
-  for (const int ordinal : ordinals) {
-    auto reader = std::make_shared<GpuStateReader>(load_nvml, cuda_environment(), ordinal);
-    readers.emplace_back([reader] { return reader->read(); });
-  }
-  return ClockWatch(std::move(readers));
 }
 
 }  // namespace deepgap

@@ -6,8 +6,6 @@
 
 #include <deepgap/clock.h>
 
-#include <functional>
-#include <string>
 #include <vector>
 
 namespace deepgap {
@@ -15,11 +13,10 @@ namespace deepgap {
 // Used by one thread.
 class ClockWatch {
  public:
-  using Reader = std::function<GpuReading()>;
   static constexpr Nanoseconds period = 100'000'000;  // between two readings, which take milliseconds
 
-  // One Reader for each GPU under load. One whose driver does not report the clock is not waited for.
-  explicit ClockWatch(std::vector<Reader> gpus);
+  // One reader for each GPU under load. One whose driver does not report the clock is not waited for.
+  explicit ClockWatch(std::vector<GpuReader> gpus);
 
   bool empty() const { return gpus_.empty(); }
   // Returns whether no clock has changed by more than 1 %: between three readings and the three before them, below the power limit; between
@@ -30,7 +27,7 @@ class ClockWatch {
 
  private:
   struct Gpu {
-    Reader read;
+    GpuReader read;
     std::vector<double> clocks_hz;
   };
   bool take_reading(Gpu& gpu);
@@ -39,8 +36,5 @@ class ClockWatch {
   Nanoseconds next_ = 0;
   bool at_power_limit_ = false, settled_ = false;
 };
-
-// Watches the GPUs of this machine with these ordinals (N of cuda:N) by the driver's library.
-ClockWatch watch_clocks(const std::vector<int>& ordinals);
 
 }  // namespace deepgap

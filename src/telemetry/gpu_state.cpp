@@ -1,5 +1,10 @@
 #include "telemetry/gpu_state.h"
 
+#include "base/throttle.h"
+
+#include <memory>
+#include <utility>
+
 namespace deepgap {
 namespace {
 
@@ -17,6 +22,12 @@ double power_w(const NvmlApi& api, NvmlDevice device) {
 }
 
 }  // namespace
+
+bool is_at_power_limit(const GpuReading& reading) {
+  constexpr double near_power_limit = 0.97;  // a GPU that draws this share of its limit is at it
+  const bool near = reading.power_limit_w > 0 && reading.power_w >= near_power_limit * reading.power_limit_w;
+  return near || (reading.throttle_reasons & throttled_by_power) != 0;
+}
 
 GpuStateReader::GpuStateReader(const NvmlLoader& load, const CudaEnvironment& environment, int ordinal) {
   NvmlLoad library = load();
@@ -36,6 +47,15 @@ GpuReading GpuStateReader::read() const {
   unsigned long long reasons = 0;
   if (nvml_call(api_.throttle_reasons, device_, &reasons) == nvml_ok) reading.throttle_reasons = reasons;
   return reading;
+}
+
+std::vector<GpuReader> gpu_readers(const std::vector<int>& ordinals) {
+  std::vector<GpuReader> readers;
+  for (const int ordinal : ordinals) {
+    auto reader = std::make_shared<GpuStateReader>(load_nvml, cuda_environment(), ordinal);
+    readers.emplace_back([reader] { return reader->read(); });
+  }
+  return readers;
 }
 
 }  // namespace deepgap

@@ -5,6 +5,8 @@
 #include "telemetry/nvml_devices.h"
 
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 namespace deepgap {
 
@@ -15,6 +17,9 @@ struct GpuReading {
   double power_limit_w = 0;
   uint64_t throttle_reasons = 0;  // bits as base/throttle.h has them
 };
+
+// Returns whether the GPU draws its power limit or its clocks are held back by it.
+bool is_at_power_limit(const GpuReading& reading);
 
 // Loads the driver's library, so in a child process only. Any thread.
 class GpuStateReader {
@@ -27,5 +32,9 @@ class GpuStateReader {
   NvmlApi api_;
   NvmlDevice device_ = nullptr;
 };
+
+using GpuReader = std::function<GpuReading()>;
+// Readers of the GPUs of this machine with these ordinals, by the driver's library.
+std::vector<GpuReader> gpu_readers(const std::vector<int>& ordinals);
 
 }  // namespace deepgap

@@ -89,7 +89,7 @@ class Measurement {
   void take_window_as_warmup();
   void fill(const DriverContext& context);
   void judge_tokens();
-  void note_power_state();
+  bool came_to_power_limit();
   bool stop_if_interrupted();
   void save_weights();
 
@@ -258,7 +258,7 @@ void Measurement::fill(const DriverContext& context) {
   if (stop_if_interrupted()) return;
   const Nanoseconds warm_from = record_.windows.back().begin;
   observed_phase(prepared_.driver->window(), [&] { prepared_.driver->fill(context); });
-  if (!interrupted_.load() && may_warm_longer(warm_from) && prepared_.driver->was_warming()) {
+  if (!interrupted_.load() && may_warm_longer(warm_from) && (prepared_.driver->was_warming() || came_to_power_limit())) {
     take_window_as_warmup();
     take_session_counts(loaded_->instances());
     observed_phase(prepared_.driver->window(), [&] { prepared_.driver->fill(context); });
@@ -292,7 +292,8 @@ void Measurement::take_window_as_warmup() {
   const Nanoseconds end = record_.windows.back().end;
   record_.windows.pop_back();
   record_.windows.back().end = end;
-  record_.facts["warm_up.window"] = std::string("a window whose beginning was still slower was taken as warm-up, and another one measured");
+  record_.facts["warm_up.window"] =
+      std::string("a window whose beginning was not yet steady was taken as warm-up, and another one measured");
 }
 
 void Measurement::wait_for_other_ranks() {
@@ -392,15 +393,10 @@ void Measurement::keep(Measured measured) {
   slices_ = std::move(measured.slices);
 }
 
-// Says whether a GPU was at its power limit all the time, or came to it within the window.
-void Measurement::note_power_state() {
-  if (record_.outcome != Outcome::ok || record_.windows.empty() || record_.windows.back().name != "steady") return;
-  const PowerState state = power_state(record_.series, record_.windows.back());
-  if (state.word.empty()) return;
-  record_.facts[power_state_fact] = state.word;
-  if (state.word == "burst")
-    record_.facts[burst_fact] =
-        fmt::format("burst: the GPU came to its power limit within the window, and its clock fell by {}", percent_text(state.clock_fall));
+// Returns whether the window that is over began before the sustained state that was asked for.
+bool Measurement::came_to_power_limit() {
+  if (prepared_.options.power != PowerAsked::sustained) return false;
+  return power_state(group_.telemetry(order_).series(begin_, clock_.now()), record_.windows.back()).word == "burst";
 }
 
 Record Measurement::finish() {
@@ -414,7 +410,7 @@ Record Measurement::finish() {
   }
   record_.series.insert(record_.series.end(), own_series_.begin(), own_series_.end());
   keep(group_.telemetry(order_).availability());
-  note_power_state();
+  note_power_state(prepared_.options.power, record_);
   std::erase_if(record_.windows, [](const Window& window) { return window.end == 0; });  // where it broke off
   cut_to_slices(record_, slices_);
   return std::move(record_);

@@ -1,11 +1,14 @@
 #include "worker/point_conflicts.h"
 
 #include "base/feature_conflicts.h"
+#include "record/load_axis.h"
 #include "record/point_option.h"
 #include "stats/latency_bound.h"
 #include "worker/dispatch_options.h"
 #include "worker/generate_options.h"
 #include "worker/train_options.h"
+
+#include <algorithm>
 
 namespace deepgap {
 namespace {
@@ -16,6 +19,14 @@ void add_token_slo(const Point& point, Features& features) {
   for (const LatencyBound& bound : parse_latency_bounds(bounds)) {
     if (bound.metric != "latency") features.emplace("token SLO", bound.text);
   }
+}
+
+void add_power(const Point& point, Features& features) {
+  const std::string power = "power=" + option_of(point, "power");
+  features.emplace(power, power);
+  const auto is_gpu = [](const DeviceId& device) { return device.kind == "cuda"; };
+  if (std::all_of(point.placement.devices.begin(), point.placement.devices.end(), is_gpu)) features.emplace("GPU", "");
+  if (scenario_traits(point.scenario).takes_all) features.emplace("full load", "");
 }
 
 Features features_of(const Point& point) {
@@ -33,6 +44,7 @@ Features features_of(const Point& point) {
   add("generation option", generate_options());
   add("dispatch option", dispatch_options());
   add_token_slo(point, features);
+  add_power(point, features);
   return features;
 }
 

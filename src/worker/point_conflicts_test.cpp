@@ -49,6 +49,18 @@ TEST(PointConflicts, generation_refuses_batches_and_files) {
   EXPECT_THAT(refusal(point), HasSubstr("leave out --batch"));
 }
 
+TEST(PointConflicts, a_power_state_needs_a_busy_gpu) {
+  Point point = point_of("infer", {{"power", "sustained"}});
+  EXPECT_EQ(refusal(point), "power=sustained needs a GPU whose power limit deepgap can read: give --device cuda:0, or leave it out");
+  point.placement.devices = {DeviceId{"", "cuda", 0}};
+  EXPECT_EQ(refusal(point), "no error");
+  point.scenario = "server";
+  EXPECT_EQ(refusal(point), "no error");
+  point.options["power"] = "burst";
+  EXPECT_THAT(refusal(point), HasSubstr("a load that keeps the GPU busy"));
+  EXPECT_EQ(refusal(point_of("infer", {{"power", "either"}})), "no error");
+}
+
 TEST(PointConflicts, mlperf_and_end_to_end) {
   EXPECT_THAT(refusal(point_of("infer", {{"mlperf", "v6.0"}, {"bound", "p99=15ms"}})), HasSubstr("mlperf_target_latency"));
   EXPECT_THAT(refusal(point_of("infer", {{"mlperf", "v6.0"}, {"shed", "drop-oldest"}})), HasSubstr("leave out shed"));

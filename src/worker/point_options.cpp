@@ -147,6 +147,11 @@ void add_verdict(OptionTable<PointOptions>& table) {
               return period && *period >= ms && *period <= h;
             });
   table.row({"bound", "latency SLO that a valid result meets: p99=15ms; of generation also ttft.p99=500ms,tpot.p99=50ms", ""}, set_bounds);
+  table.choice(
+      "power",
+      "GPU state to measure. burst: a cool start, and at most 2 s until the power limit; sustained: steady clocks, at the limit if "
+      "the load reaches it; either: as it comes",
+      &Options::power, {{"either", PowerAsked::either}, {"burst", PowerAsked::burst}, {"sustained", PowerAsked::sustained}});
   table.percentage("failed_allowed", "largest share of queries that a server may fail in a valid result: 1%", &Options::failed_allowed);
   table.text("reference", "ONNX file of a server's model, to compare its outputs with", &Options::reference).process_wide();
   table.row({"peak",

@@ -13,6 +13,7 @@
 #include "worker/dispatch_options.h"
 #include "worker/end_to_end_options.h"
 #include "worker/generate_options.h"
+#include "worker/power_asked.h"
 #include "worker/train_options.h"
 
 #include <cstdint>
@@ -42,6 +43,7 @@ struct PointOptions {
   EndToEndOptions end_to_end;
   std::optional<LatencyBound> bound;       // on latency, that a valid result holds
   std::vector<LatencyBound> token_bounds;  // likewise, on other times of queries that generate
+  PowerAsked power = PowerAsked::either;   // the state of the GPUs to measure in
   double failed_allowed = 0;               // share of the queries that a valid result may have failed, where the Session outlives failures
   std::string reference;                   // file of the Model that a server's is compared with; empty: none
   bool peak_search = false;                // a run of one: worker/peak_probe.h

@@ -1,7 +1,11 @@
 #include "worker/power_state.h"
 
+#include "base/quantity.h"
 #include "base/throttle.h"
+#include "record/verdict.h"
 #include "stats/moments.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
@@ -46,6 +50,22 @@ PowerState state_of(const Series& reasons, const Series& clock, const Window& wi
   return 2 * count > within.size() ? PowerState{"sustained", 0} : PowerState{};
 }
 
+std::string below_the_limit(const char* asked) {
+  return fmt::format("power={} was asked for, and the GPU stayed below its power limit: both states are the same here", asked);
+}
+
+std::string came_to_the_limit(double clock_fall) {
+  return fmt::format("the GPU came to its power limit within the window, and its clock fell by {}", percent_text(clock_fall));
+}
+
+void refuse_verdict(const std::string& why, Record& record) {
+  if (!is_sound(record.verdict) && record.verdict != Verdict::unstable) return;
+  record.reason = record.reason.empty() ? why : fmt::format("{}; {}", why, record.reason);
+  record.verdict = Verdict::unstable;
+  record.facts.erase(wide_interval_fact);
+  record.facts.erase("as_found");
+}
+
 }  // namespace
 
 PowerState power_state(std::span<const Series> series, const Window& window) {
@@ -59,6 +79,25 @@ PowerState power_state(std::span<const Series> series, const Window& window) {
     if (found.word.empty() || state.clock_fall > found.clock_fall) found = state;
   }
   return found;
+}
+
+void note_power_state(PowerAsked asked, Record& record) {
+  if (record.outcome != Outcome::ok || record.windows.empty() || record.windows.back().name != "steady") return;
+  if (asked == PowerAsked::burst) {
+    if (!record.facts.contains(power_state_fact)) record.facts[power_asked_fact] = below_the_limit("burst");
+    return;
+  }
+  const PowerState state = power_state(record.series, record.windows.back());
+  if (!state.word.empty()) record.facts[power_state_fact] = state.word;
+  if (state.word == "burst") {
+    const std::string came = came_to_the_limit(state.clock_fall);
+    if (asked == PowerAsked::sustained)
+      refuse_verdict(fmt::format("asked for power=sustained, but {}; raise --min-duration", came), record);
+    else
+      record.facts[burst_fact] = "burst: " + came;
+  } else if (asked == PowerAsked::sustained && state.word.empty()) {
+    record.facts[power_asked_fact] = below_the_limit("sustained");
+  }
 }
 
 }  // namespace deepgap

@@ -2,6 +2,8 @@
 // a window before that shows more than the card sustains.
 #pragma once
 
+#include "worker/power_asked.h"
+
 #include <deepgap/record.h>
 
 #include <span>
@@ -18,5 +20,9 @@ struct PowerState {
 };
 // `series`: the probes' readings. Of several GPUs one that came to its limit within the window decides, then one at its limit.
 PowerState power_state(std::span<const Series> series, const Window& window);
+
+// Notes the state of a finished Record's window, and where it is not the one that was asked for. One that came to its limit within a window
+// that was to be sustained makes that `unstable`. A burst has its state already, from its own readings.
+void note_power_state(PowerAsked asked, Record& record);
 
 }  // namespace deepgap

@@ -1,5 +1,8 @@
 #include "worker/power_state.h"
 
+#include "record/verdict.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -77,6 +80,55 @@ TEST(PowerState, OneOfSeveralGpusDecides) {
 TEST(PowerState, NoReadingsSayNothing) {
   EXPECT_EQ(power_state({}, window).word, "");
   EXPECT_EQ(power_state(gpu("cuda0", always, fast), {"steady", 20 * second, 21 * second}).word, "");
+}
+
+// A finished Record with that window and those readings, in which that state was asked for.
+Record noted(PowerAsked asked, std::vector<Series> series, const Facts& facts = {}) {
+  Record record;
+  record.verdict = Verdict::valid;
+  record.windows = {window};
+  record.series = std::move(series);
+  record.facts = facts;
+  note_power_state(asked, record);
+  return record;
+}
+
+std::string text_of(const Record& record, const char* fact) {
+  const auto found = record.facts.find(fact);
+  return found == record.facts.end() ? "nothing" : std::get<std::string>(found->second);
+}
+
+TEST(PowerState, TheStateThatWasAskedForNeedsNoWord) {
+  const Record sustained = noted(PowerAsked::sustained, gpu("cuda0", always, fast));
+  EXPECT_EQ(sustained.verdict, Verdict::valid);
+  EXPECT_EQ(text_of(sustained, power_state_fact), "sustained");
+  EXPECT_EQ(text_of(sustained, power_asked_fact), "nothing");
+  // The readings behind a burst's last query show the limit.
+  const Record burst = noted(PowerAsked::burst, gpu("cuda0", after_half_a_second, falls), {{power_state_fact, std::string("burst")}});
+  EXPECT_EQ(burst.verdict, Verdict::valid);
+  EXPECT_EQ(text_of(burst, power_state_fact), "burst");
+  EXPECT_EQ(text_of(burst, burst_fact), "nothing") << "it is what was asked for";
+}
+
+TEST(PowerState, ALimitThatCameWithinASustainedWindowIsUnstable) {
+  const Record record = noted(PowerAsked::sustained, gpu("cuda0", after_half_a_second, falls));
+  EXPECT_EQ(record.verdict, Verdict::unstable);
+  EXPECT_EQ(record.reason,
+            "asked for power=sustained, but the GPU came to its power limit within the window, and its clock fell by 20 %; raise "
+            "--min-duration");
+  const Record unasked = noted(PowerAsked::either, gpu("cuda0", after_half_a_second, falls));
+  EXPECT_EQ(unasked.verdict, Verdict::valid);
+  EXPECT_EQ(text_of(unasked, burst_fact), "burst: the GPU came to its power limit within the window, and its clock fell by 20 %");
+}
+
+TEST(PowerState, WhereTheLimitNeverComesBothStatesAreTheSame) {
+  for (const PowerAsked asked : {PowerAsked::burst, PowerAsked::sustained}) {
+    const Record record = noted(asked, gpu("cuda0", never, fast));
+    EXPECT_EQ(record.verdict, Verdict::valid);
+    EXPECT_THAT(text_of(record, power_asked_fact), ::testing::HasSubstr("stayed below its power limit"));
+    EXPECT_EQ(text_of(record, power_state_fact), "nothing");
+  }
+  EXPECT_EQ(text_of(noted(PowerAsked::either, gpu("cuda0", never, fast)), power_asked_fact), "nothing");
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 #include "record/point_option.h"
 #include "record/tenant_set.h"
 #include "record/verdict.h"
-#include "scenario/stopping/settled.h"
-#include "telemetry/clock_watch.h"
 #include "worker/bounded_window.h"
+#include "worker/burst_window.h"
 #include "worker/dispatch_record.h"
+#include "worker/gpu_warmup.h"
 #include "worker/mark_meter.h"
 #include "worker/peak_probe.h"
 #include "worker/process_facts.h"
@@ -42,14 +42,6 @@ Nanoseconds pause_between_queries(const Point& point) {
   return pause;
 }
 
-// Returns N of each cuda:N.
-std::vector<int> gpus_of(const Placement& placement) {
-  std::vector<int> ordinals;
-  for (const DeviceId& device : placement.devices)
-    if (device.kind == "cuda") ordinals.push_back(device.index);
-  return ordinals;
-}
-
 // The end of a window: by a rule, and where an open loop stops offering.
 struct Ending {
   std::unique_ptr<Stopping> rule;
@@ -75,6 +67,7 @@ struct Filling {
   Ending ending;
   TimingLog log;
   SlicedWindow sliced;                // what an interleaved arm measures
+  std::optional<Burst> burst;         // with option power=burst
   std::optional<UrgentShare> urgent;  // where a share is: its histograms are half a megabyte
   std::optional<TokenMeter> tokens;   // for queries that generate
   MarkMeter meter;
@@ -134,12 +127,8 @@ class ScenarioDriver final : public WorkloadDriver {
   bool judges_accuracy() const override { return false; }
 
   WarmedUp warm_up(const DriverContext& context) override {
-    const StoppingSettings& settings = context.order.stopping;
-    auto rule = make_warmup(settings, round_of(context.order));
-    ClockWatch clocks = watch_clocks(settings.warmup ? std::vector<int>() : gpus_of(context.order.point.placement));
-    if (!clocks.empty())
-      rule = until_settled(
-          std::move(rule), [&](Nanoseconds now) { return clocks.settled(now); }, "the GPU's clocks", settings.warmup_budget);
+    const StoppingSettings settings = prepare_warmup(context, options_.power);
+    const auto rule = make_gpu_warmup(settings, options_.power, round_of(context.order), readers_of(context.order.point.placement));
     TimingCounter counter(context.heartbeat);
     Failures failures([&heartbeat = context.heartbeat] { heartbeat.beat(); });
     Traffic traffic = traffic_of(context, context.target, *rule, counter, failures);
@@ -156,6 +145,11 @@ class ScenarioDriver final : public WorkloadDriver {
     forget_what_came_before(context);
     Filling& filling = *filling_;
     Traffic traffic = traffic_of(context, filling.meter, *filling.ending.rule, filling.log, filling.failures);
+    if (options_.power == PowerAsked::burst) {
+      Burst& burst = filling.burst.emplace(context.clock, readers_of(context.order.point.placement), *filling.ending.rule, filling.log);
+      traffic.stopping = &burst.window;
+      traffic.sink = &burst.window;
+    }
     traffic.duration = filling.ending.duration;
     traffic.lead = filling.ending.lead;
     traffic.offered = &filling.offered;
@@ -165,7 +159,8 @@ class ScenarioDriver final : public WorkloadDriver {
   }
 
   bool was_warming() const override {
-    return filling_->sliced.slices().empty() && filling_->offered.length == 0 && filling_->ending.rule->verdict().warming;
+    return !filling_->burst && filling_->sliced.slices().empty() && filling_->offered.length == 0 &&
+           filling_->ending.rule->verdict().warming;
   }
   bool can_be_cut() const override;
   Measured measured(const DriverContext& context) override;
@@ -266,6 +261,7 @@ bool ScenarioDriver::window_may_grow(const WorkOrder& order) const {
 
 Ending ScenarioDriver::ending_of(const WorkOrder& order) const {
   StoppingSettings settings = stopping_;
+  if (options_.power == PowerAsked::burst) settings = burst_settings(settings);
   const double rate = offered_rate(order.point);
   if (window_may_grow(order)) settings = grown_settings(settings, *options_.bound, rate, bound_rule());
   // The most demanding of several bounds on tokens says how many requests are needed.
@@ -321,6 +317,7 @@ void keep_slices(const SlicedWindow& sliced, double cpus_waiting, Measured& meas
 
 Measured ScenarioDriver::measured(const DriverContext& context) {
   Filling& filling = *filling_;
+  if (filling.burst && filling.log.count() == 0) throw_empty_burst();
   Measured measured;
   if (filling.log.count() > 0) measured.window = window_of(filling.log, filling.offered);
   measured.estimates = filling.meter.estimates();
@@ -342,6 +339,7 @@ Measured ScenarioDriver::measured(const DriverContext& context) {
   if (judgement.verdict == Verdict::as_found) measured.facts["as_found"] = judgement.as_found;
   if (judgement.only_wide) measured.facts[wide_interval_fact] = true;
   measured.facts["stopping"] = ending_text(*filling.ending.rule);
+  if (filling.burst) keep_burst(filling.burst->window, measured.facts);
   if (context.order.interleaved) keep_slices(filling.sliced, cpus_waiting_, measured);
   const Nanoseconds own_length = context.order.interleaved ? filling.sliced.length() : filling.log.end() - filling.log.begin();
   if (was_cut(context)) tell_of_cut(own_length, options_.bound.has_value(), measured);

@@ -15,10 +15,11 @@
 namespace deepgap {
 namespace {
 
-constexpr double wait_allowed = 0.01;    // share of a slice
-constexpr double others_allowed = 0.05;  // share of all CPUs
-constexpr double tick_s = 0.01;          // in which /proc/stat counts
-constexpr double least_share = 0.05;     // share of the window
+constexpr const char* sliced_window = "turns";  // an interleaved arm has it: its time slices and what lies between them
+constexpr double wait_allowed = 0.01;           // share of a slice
+constexpr double others_allowed = 0.05;         // share of all CPUs
+constexpr double tick_s = 0.01;                 // in which /proc/stat counts
+constexpr double least_share = 0.05;            // share of the window
 constexpr int64_t fewest_queries = 32;
 constexpr size_t most_queries = 1'000'000;  // more say no more, and each takes 32 bytes and a place in a sorted order
 constexpr double unseen_allowed = 0.02;     // share of the queries: longer than any that ran undisturbed
@@ -84,12 +85,15 @@ struct Seen {
 };
 
 // Returns queries that begin in an undisturbed stretch, in order; samples very many by an odd step, so that alternating ones are seen.
+// Between time slices others have worked, so there a cycle begins with its query.
 Seen queries_within(const Record& record, const Window& window, const Stretches& stretches) {
   Seen seen;
   size_t at = 0, number = 0;
   const size_t every = (record.timings.size() / most_queries) | 1;
+  const bool sliced = window.name == sliced_window;
   Nanoseconds begin = window.begin;
   for (const Timing& timing : record.timings) {
+    if (sliced) begin = timing.begin;
     while (at < stretches.size() && stretches[at].second <= begin) ++at;
     if (at == stretches.size()) break;
     if (number++ % every == 0 && stretches[at].first <= begin && timing.status == Status::ok) {
@@ -145,6 +149,14 @@ Estimate weighed_median(const std::vector<double>& values, const std::vector<dou
   return estimate;
 }
 
+// The time in which the engine worked: of an arm, that of its queries.
+Nanoseconds own_time(const Record& record, const Window& window) {
+  if (window.name != sliced_window) return window.end - window.begin;
+  Nanoseconds own = 0;
+  for (const Timing& timing : record.timings) own += timing.end - timing.begin;
+  return own;
+}
+
 bool is_one_by_one(const Record& record) {
   const auto overlaps = [](const Timing& a, const Timing& b) { return b.begin < a.end; };
   return std::adjacent_find(record.timings.begin(), record.timings.end(), overlaps) == record.timings.end();
@@ -167,12 +179,13 @@ std::optional<Stretches> undisturbed_stretches(const Record& record, const Windo
 
 UndisturbedFound find_undisturbed(const Record& record) {
   const Window* window = find_window(record, "steady");
+  if (window == nullptr) window = find_window(record, sliced_window);
   if (record.outcome != Outcome::ok || window == nullptr || window->end <= window->begin || record.timings.empty()) return {};
   const auto stretches = undisturbed_stretches(record, *window);
   if (!stretches) return {};
   double undisturbed = 0;
   for (const auto& [begin, end] : *stretches) undisturbed += static_cast<double>(end - begin);
-  UndisturbedFound found{undisturbed / static_cast<double>(window->end - window->begin), {}, {}};
+  UndisturbedFound found{std::min(1.0, undisturbed / static_cast<double>(own_time(record, *window))), {}, {}};
   if (left_by_worker(record, "offered_rate") || record.timings_dropped > 0 || !is_one_by_one(record)) return found;
   if (*found.share < least_share) {
     found.why_not = too_little(percent_text(*found.share) + " of the time was undisturbed", percent_text(least_share));

@@ -5,6 +5,8 @@
 // cpu_time, of probe `proc`): they share caches, memory and cores with us even if nobody waits. So is the slice behind a disturbed one,
 // since caches are cold, and what lies as far before a slice as the wait that ended in it is long.
 //
+// The window of an arm of an interleaved comparison holds the other arms' time slices too, which are disturbed by definition.
+//
 // Queries that begin in an undisturbed slice count: those that end undisturbed with their length, the others as cut short where the
 // disturbance began (stats/cut_short.h), so that the choice does not prefer short ones. The interval is that of correlated timings
 // (stats/correlated.h) with these weights. Only for closed loops with one query in flight: elsewhere a query feels what disturbed another.

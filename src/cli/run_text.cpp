@@ -1,6 +1,7 @@
 #include "cli/run_text.h"
 
 #include "analysis/duel/duels.h"
+#include "analysis/duel/undisturbed_ratio.h"
 #include "analysis/interference.h"
 #include "analysis/words.h"
 #include "base/quantity.h"
@@ -95,6 +96,10 @@ nlohmann::json duels_json(const RunReport& report) {
                           {"text", outcome.words}};
       if (outcome.known) json.update({{"ratio", outcome.standing.ratio}, {"pairs", outcome.standing.pairs}});
       if (outcome.standing.interval) json.update({{"low", outcome.standing.interval->low}, {"high", outcome.standing.interval->high}});
+      if (const MetricSummary* undisturbed = outcome.point->find(undisturbed_ratio_metric)) {
+        const Estimate& ratio = undisturbed->estimate;
+        json["undisturbed"] = {{"ratio", ratio.value}, {"low", ratio.low.value_or(0)}, {"high", ratio.high.value_or(0)}};
+      }
       if (outcome.needs_s > 0) json["needs_s"] = outcome.needs_s;
       others.push_back(std::move(json));
     }

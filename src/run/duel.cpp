@@ -1,5 +1,6 @@
 #include "run/duel.h"
 
+#include "analysis/duel/undisturbed_ratio.h"
 #include "base/quantity.h"
 #include "record/duel_set.h"
 #include "record/identity.h"
@@ -55,9 +56,16 @@ void Supervisor::Duel::judge(size_t arm, Record& record) const {
   arm == 0 ? judge_first(record) : judge_other(arm, record);
 }
 
+// Where the machine was too busy for whole slices, their undisturbed parts may still show it.
+bool Supervisor::Duel::is_open(size_t arm) const {
+  if (standing(arm).difference != Difference::unknown) return false;
+  const auto ratio = undisturbed(arm);
+  return !ratio || difference_of({*ratio->low, *ratio->high}, rules_.margin) == Difference::unknown;
+}
+
 void Supervisor::Duel::judge_first(Record& record) const {
   size_t open = 0;
-  for (size_t i = 1; i < jobs_.size(); ++i) open += standing(i).difference == Difference::unknown ? 1 : 0;
+  for (size_t i = 1; i < jobs_.size(); ++i) open += is_open(i) ? 1 : 0;
   record.verdict = open == 0 ? Verdict::valid : Verdict::unstable;
   if (open > 0) record.reason = fmt::format("{} of {} arms show no significant difference from it: {}", open, jobs_.size() - 1, ending_);
 }
@@ -67,7 +75,8 @@ void Supervisor::Duel::judge_other(size_t arm, Record& record) const {
   const std::string words = duel_words(shown, name(0), rules_.margin);
   record.facts["duel.result"] = words;
   const double needs = keep_ratio(shown, record);
-  record.verdict = shown.difference == Difference::unknown ? Verdict::unstable : Verdict::valid;
+  if (const auto ratio = undisturbed(arm)) record.estimates[undisturbed_ratio_metric] = *ratio;
+  record.verdict = is_open(arm) ? Verdict::unstable : Verdict::valid;
   if (record.verdict == Verdict::valid) return;
   record.reason = fmt::format("{}; {}", words, ending_);
   if (needs > 0) record.reason += fmt::format("; needs {} more", needed_words(needs));

@@ -23,6 +23,7 @@ class Supervisor::Duel final : public TurnSession {
   void judge(size_t arm, Record& record) const override;
   void judge_first(Record& record) const;
   void judge_other(size_t arm, Record& record) const;
+  bool is_open(size_t arm) const;
 
   std::vector<OutputSketch> answers_;
 };

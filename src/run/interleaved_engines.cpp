@@ -1,5 +1,6 @@
 #include "run/interleaved_engines.h"
 
+#include "analysis/duel/undisturbed_ratio.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "plan/shuffle.h"
@@ -88,6 +89,7 @@ void Supervisor::InterleavedEngines::judge(size_t arm, Record& record) const {
   record.facts[interleaved_arm_fact] = fmt::format("{}/{}", place + 1, arms_.size());
   record.facts["interleaved.slice_ms"] = static_cast<double>(rules_.slice) / 1e6;
   if (place == 0) return;
+  if (const auto ratio = undisturbed(arm)) record.estimates[undisturbed_ratio_metric] = *ratio;
   const DuelStanding shown = standing(arm);
   const double needs = keep_ratio(shown, record);
   std::string words = duel_words(shown, names.front(), rules_.margin);

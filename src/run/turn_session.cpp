@@ -1,5 +1,6 @@
 #include "run/turn_session.h"
 
+#include "analysis/duel/undisturbed_ratio.h"
 #include "base/json_words.h"
 #include "record/identity.h"
 #include "record/record_json.h"
@@ -269,6 +270,12 @@ double Supervisor::TurnSession::seconds_of(int64_t pairs) const {
 DuelStanding Supervisor::TurnSession::standing(size_t arm) const {
   const auto place = static_cast<size_t>(std::find(arms_.begin(), arms_.end(), arm) - arms_.begin());
   return place == 0 || place == arms_.size() ? DuelStanding{} : score_.standing(place);
+}
+
+std::optional<Estimate> Supervisor::TurnSession::undisturbed(size_t arm) const {
+  if (arms_.size() < 2 || arm == arms_.front() || !records_[arms_.front()] || !records_[arm]) return std::nullopt;
+  const double alpha = (1 - default_confidence) / static_cast<double>(arms_.size() - 1);  // as DuelScore shares it out
+  return undisturbed_ratio(*records_[arms_.front()], *records_[arm], 1 - alpha);
 }
 
 double Supervisor::TurnSession::keep_ratio(const DuelStanding& standing, Record& record) const {

@@ -51,6 +51,8 @@ class Supervisor::TurnSession {
   void measure_apart(size_t arm, const std::string& why);
   void refuse(size_t arm, const std::string& why);
   DuelStanding standing(size_t arm) const;  // against the first of the arms that were loaded
+  // By the undisturbed parts of the slices, of an arm behind the first; once all have ended.
+  std::optional<Estimate> undisturbed(size_t arm) const;
   // Adds it to the Record. Returns how many seconds more would settle it; 0: it is settled, or that is not known.
   double keep_ratio(const DuelStanding& standing, Record& record) const;
 

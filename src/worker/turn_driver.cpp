@@ -75,9 +75,15 @@ class TurnDriver final : public WorkloadDriver {
 void TurnDriver::fill(const DriverContext& context) {
   turned_.emplace(context);
   if (context.end_to_end != nullptr) context.end_to_end->take_log();  // that of the warm-up
+  // A reading of a GPU costs milliseconds.
+  const auto edge = [&context] {
+    if (context.order.point.placement.devices.front().kind == "cpu") context.edge();
+  };
   context.turns->take_turns({{"answers", sketch_to_json(context.answers)}}, [&](const nlohmann::json& turn) {
     turned_->waiting.end();
+    edge();
     nlohmann::json gave = take(context, turn.at("pair").get<int64_t>(), turn.at("slice_ns").get<Nanoseconds>());
+    edge();
     turned_->waiting.begin();
     return Frame{{{"payload", std::move(gave)}}, {}};
   });

@@ -47,6 +47,11 @@ std::string unresolved_words(const DuelStanding& standing, const std::string& fi
 
 }  // namespace
 
+Difference difference_of(const Interval& ratio, double margin) {
+  if (ratio.low > 1 / (1 + margin) && ratio.high < 1 + margin) return Difference::same;
+  return ratio.low > 1 ? Difference::more : ratio.high < 1 ? Difference::less : Difference::unknown;
+}
+
 DuelScore::DuelScore(size_t contenders, double margin) {
   const double alpha = (1 - default_confidence) / static_cast<double>(contenders - 1);
   against_first_.assign(contenders - 1, PairedSequence(margin, 1 - alpha));

@@ -24,6 +24,9 @@ struct DuelStanding {
   int64_t pairs_needed = 0;  // more, to settle it; 0: none, or not known
 };
 
+// The difference that an interval of a ratio shows: same, within the margin of 1; more or less, it leaves out 1.
+Difference difference_of(const Interval& ratio, double margin);
+
 class DuelScore {
  public:
   DuelScore(size_t contenders, double margin);

@@ -2,6 +2,7 @@
 
 #include "analysis/aspects.h"
 #include "analysis/duel/arm.h"
+#include "analysis/duel/undisturbed_ratio.h"
 #include "base/text.h"
 #include "record/duel_set.h"
 #include "record/point_option.h"
@@ -16,11 +17,6 @@
 namespace deepgap {
 namespace {
 
-Difference difference_of(const Interval& interval, double margin) {
-  if (interval.low > 1 / (1 + margin) && interval.high < 1 + margin) return Difference::same;
-  return interval.low > 1 ? Difference::more : interval.high < 1 ? Difference::less : Difference::unknown;
-}
-
 std::string words_of(const DuelOutcome& outcome, const DuelFound& duel) {
   const PointSummary& point = *outcome.point;
   const bool is_own = duel.of_contenders;  // its reason is about the comparison
@@ -32,6 +28,13 @@ std::string words_of(const DuelOutcome& outcome, const DuelFound& duel) {
   std::string words = fmt::format("{}: {}", outcome.name, duel_words(outcome.standing, duel.first_name, duel.margin));
   if (point.used > 1) words += fmt::format(", over {} starts", point.used);
   return words;
+}
+
+// It stands beside what whole slices show, and decides where they do not.
+void add_undisturbed(const Estimate& ratio, double margin, DuelOutcome& outcome) {
+  outcome.words += "; " + undisturbed_words(ratio);
+  if (outcome.standing.difference == Difference::unknown && ratio.low && ratio.high)
+    outcome.standing.difference = difference_of({*ratio.low, *ratio.high}, margin);
 }
 
 DuelOutcome outcome_of(const PointSummary& point, const DuelFound& duel) {
@@ -52,6 +55,7 @@ DuelOutcome outcome_of(const PointSummary& point, const DuelFound& duel) {
   }
   if (const MetricSummary* needs = point.find("duel_needs_s")) outcome.needs_s = needs->estimate.value;
   outcome.words = words_of(outcome, duel);
+  if (const MetricSummary* undisturbed = point.find(undisturbed_ratio_metric)) add_undisturbed(undisturbed->estimate, duel.margin, outcome);
   return outcome;
 }
 

@@ -1,7 +1,9 @@
 #include "analysis/duel/duels.h"
 
+#include "analysis/duel/undisturbed_ratio.h"
 #include "record/duel_set.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -36,6 +38,18 @@ TEST(Duels, HeadingsNameWhatTellsDuelsApart) {
   ASSERT_EQ(duels.size(), 2u);
   EXPECT_EQ(duels[0].label(), "m, fp32, batch 1, 0 threads, streams=1");
   EXPECT_EQ(duels[1].label(), "m, fp32, batch 1, 0 threads, streams=2");
+}
+
+TEST(Duels, UndisturbedPartsDecideWhereWholeSlicesDoNot) {
+  std::vector<Record> records;
+  add_duel(records, {});
+  records[1].estimates["duel_ratio"] = {0.95, 0.8, 1.12, 40};
+  records[1].estimates[undisturbed_ratio_metric] = {0.9, 0.87, 0.93, 300};
+  const std::vector<PointSummary> points = summarize_points(records);
+  const DuelOutcome outcome = duels_of(points).at(0).others.at(0);
+  EXPECT_EQ(outcome.standing.difference, Difference::less);
+  EXPECT_THAT(outcome.words, ::testing::HasSubstr("no significant difference in throughput from native, 0.95x (0.80 to 1.12); undisturbed "
+                                                  "0.90x (0.87 to 0.93)"));
 }
 
 TEST(Duels, InterleavedEnginesWithoutARatioAreComparedByTheirRepeats) {

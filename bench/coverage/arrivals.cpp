@@ -115,11 +115,10 @@ Seen see(double service_ms, double load, Nanoseconds lead, Random& random, uint6
 }
 
 void print_queues(int series) {
+  fmt::print("\nAn M/M/1 queue in windows of 10 s, what is seen over what is true in the long run, {} series a row\n", series);
   fmt::print(
-      "\nAn M/M/1 queue in windows of 10 s, what is seen over what is true in the long run; before: from an empty queue, {} series a row\n",
-      series);
-  fmt::print(
-      "| service, ms | load over what it can do | before: mean wait | before: late for the true p99, of 100 | before: p99, median | mean "
+      "| service, ms | load over what it can do | from an empty queue: mean wait | from an empty queue: late for the true p99, of 100 | "
+      "from an empty queue: p99, median | mean "
       "wait "
       "| late for the true p99, of 100 | p99, median |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 9200;

@@ -134,9 +134,9 @@ void print_repeats(int series) {
 }
 
 void print_comparisons(int series) {
-  fmt::print("\nTwo equal things called different, %, {} series a cell; before: unpaired, one repeat compared too\n", series);
+  fmt::print("\nTwo equal things called different, %, {} series a cell\n", series);
   fmt::print(
-      "| processes apart | k=1 before | k=1 now | k=3 before | k=3 now | k=5 before | k=5 now |\n| --- | --- | --- | --- | --- | --- | --- "
+      "| processes apart | k=1 unpaired | k=1 | k=3 unpaired | k=3 | k=5 unpaired | k=5 |\n| --- | --- | --- | --- | --- | --- | --- "
       "|\n");
   uint64_t seed = 4000;
   for (const double scatter : {0.005, 0.01, 0.02, 0.05}) {
@@ -148,9 +148,10 @@ void print_comparisons(int series) {
     fmt::print("{} |\n", line);
   }
   fmt::print(
-      "\nBlocks 5 % apart, processes 1 %: what pairs make of it\n| true difference | k | half-width before, % | now, % | detected before, "
+      "\nBlocks 5 % apart, processes 1 %: what pairs make of it\n| true difference | k | unpaired: half-width, % | half-width, % | "
+      "unpaired: detected, "
       "% | "
-      "now, % |\n"
+      "detected, % |\n"
       "| --- | --- | --- | --- | --- | --- |\n");
   for (const auto& [truth, k] : {std::pair(1.0, size_t{3}), {1.0, 5}, {1.01, 5}, {1.02, 5}, {1.05, 5}, {1.02, 10}}) {
     const Told told = tell(++seed, series, truth, k, {0.05, 0.01});
@@ -159,7 +160,7 @@ void print_comparisons(int series) {
   }
   fmt::print(
       "\nFive repeats, processes 0.3 % apart, whose windows say that they are less well known than they are, as where each drifts alike\n"
-      "| overstated | true difference | half-width before, % | now, % | detected before, % | now, % |\n"
+      "| overstated | true difference | unpaired: half-width, % | half-width, % | unpaired: detected, % | detected, % |\n"
       "| --- | --- | --- | --- | --- | --- |\n");
   for (const auto& [overstated, truth] : {std::pair(1.0, 1.0), {1.0, 1.02}, {10.0, 1.0}, {10.0, 1.02}, {100.0, 1.0}, {100.0, 1.02}}) {
     const Told told = tell(++seed, series, truth, 5, {0, 0.003, overstated});
@@ -186,7 +187,8 @@ void print_comparisons(int series) {
 
 void print_winners(int series) {
   fmt::print(
-      "\nThe best of equal ones called better than any of them, %, {} series a cell\n| engines | k | before | now |\n| --- | --- | --- | "
+      "\nThe best of equal ones called better than any of them, %, {} series a cell\n| engines | k | simpler rule | called better |\n| --- "
+      "| --- | --- | "
       "--- |\n",
       series);
   uint64_t seed = 5000;

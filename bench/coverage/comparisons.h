@@ -15,9 +15,10 @@ void print_interleaved(int series);  // interleaved engines, as results of their
 void print_points(int series);       // Points of several repeats: verdict, interval, extremes, and ratios as text
 void print_all_gates(int series);    // `compare --fail-if-slower`
 void print_percentiles(int series);
-void print_modes(int series);        // latencies in two groups
-void print_undisturbed(int series);  // throughput and latency from slices without disturbance
-void print_bounds(int series);       // held, missed, not enough data: one run, and repeats together
-void print_overloads(int series);    // a server that is busy, and one that cannot keep up
+void print_modes(int series);              // latencies in two groups
+void print_undisturbed(int series);        // throughput and latency from slices without disturbance
+void print_undisturbed_ratio(int series);  // the ratio of two interleaved engines
+void print_bounds(int series);             // held, missed, not enough data: one run, and repeats together
+void print_overloads(int series);          // a server that is busy, and one that cannot keep up
 
 }  // namespace deepgap

@@ -91,7 +91,7 @@ void print_gates(int series) {
   fmt::print("\nGates `--fail-if-slower 2%`, all their points slower by so much, 5 repeats of each side in runs apart, {} gates a row\n",
              series);
   fmt::print(
-      "| slower by | points | processes apart | before: fails, % | fails, % | not enough data, % | passes, % |\n"
+      "| slower by | points | processes apart | simpler rule: fails, % | fails, % | not enough data, % | passes, % |\n"
       "| --- | --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 41'200;
   for (const auto& [slower, points, process] : {std::tuple(0.0, 10, 0.005),
@@ -113,7 +113,8 @@ void print_gates(int series) {
 void print_other_gates(int series) {
   fmt::print("\nLikewise, gates of ten points, some of them slower by so much; whole repeats, with all their points, scatter too\n");
   fmt::print(
-      "| slower by | points that are slower | processes apart | whole repeats apart | before: fails, % | fails, % | not enough data, % "
+      "| slower by | points that are slower | processes apart | whole repeats apart | simpler rule: fails, % | fails, % | not enough data, "
+      "% "
       "| passes, % |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 41'250;
   for (const auto& [slower, slower_points, process, whole] : {std::tuple(0.019, 1, 0.005, 0.0),

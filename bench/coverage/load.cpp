@@ -69,7 +69,8 @@ Counted until_it_is_decided(const LatencyBound& bound, Lateness late, BoundRule 
 void print_single_bounds(int series) {
   fmt::print("\nThe bound p99, one run of a closed loop of 10 ms, 1 s at least and 30 s at most, {} series a row\n", series);
   fmt::print(
-      "| late, % | in stretches of | before: held, % | held, % | missed, % | not enough data, % | queries, median |\n| --- | --- | --- | "
+      "| late, % | in stretches of | simpler rule: held, % | held, % | missed, % | not enough data, % | queries, median |\n| --- | --- | "
+      "--- | "
       "--- | "
       "--- | --- | --- |\n");
   const LatencyBound bound = parse_latency_bound("p99=15ms");
@@ -146,7 +147,8 @@ void print_overloads(int series) {
       "\nA server of exponential service times under random arrivals (M/M/1), a window of 10 s and its lead of 2 s, {} series a row\n",
       series);
   fmt::print(
-      "| service, ms | load over what it can do | before: overloaded, % | overloaded, % | inconclusive, % |\n| --- | --- | --- | --- | "
+      "| service, ms | load over what it can do | simpler rule: overloaded, % | overloaded, % | inconclusive, % |\n| --- | --- | --- | --- "
+      "| "
       "--- "
       "|\n");
   uint64_t seed = 8200;

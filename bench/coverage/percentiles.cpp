@@ -94,10 +94,10 @@ Estimate mean_of(const std::vector<Record>& records, const std::string& metric) 
 }
 
 void print_over_repeats(int series) {
-  fmt::print("\nPercentiles over repeats, each a process of its own, {} series a row; before: the mean of the repeats' own percentiles\n",
-             series);
+  fmt::print("\nPercentiles over repeats, each a process of its own, {} series a row\n", series);
   fmt::print(
-      "| series | percentile | repeats | queries each | before: covers, % | before: mean of it over the truth | has both ends, % | of "
+      "| series | percentile | repeats | queries each | mean of the repeats' own: covers, % | mean of the repeats' own: mean of it over "
+      "the truth | has both ends, % | of "
       "these "
       "cover, % | covers, % | truth above it, % | mean of it over the truth |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- "
       "| --- |\n");

@@ -40,7 +40,8 @@ bool was_valid(const std::vector<Record>& records) {
 void print_verdicts(int series) {
   fmt::print("\nThe verdict of a Point of several repeats, 1 % asked, {} series a row\n", series);
   fmt::print(
-      "| processes apart | repeats | each alone | before: valid, % | before: valid or not against its interval, % | valid, % | covers, % | "
+      "| processes apart | repeats | each alone | simpler rule: valid, % | simpler rule: valid or not against its interval, % | valid, % | "
+      "covers, % | "
       "valid or not against its interval, % | half-width, median |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 41'000;
   for (const auto& [process, k, wide] : {std::tuple(0.05, 3, false),
@@ -74,9 +75,9 @@ void print_verdicts(int series) {
 }
 
 void print_wide_intervals(int series) {
-  fmt::print("\nIntervals over few repeats that differ much, {} series a row; before: around the mean, cut at 0\n", series);
+  fmt::print("\nIntervals over few repeats that differ much, {} series a row\n", series);
   fmt::print(
-      "| processes apart | repeats | before: covers, % | before: includes 0, % | covers, % | includes 0, % |\n"
+      "| processes apart | repeats | simpler rule: covers, % | simpler rule: includes 0, % | covers, % | includes 0, % |\n"
       "| --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 41'100;
   for (const auto& [process, k] : {std::pair(0.05, 2), {0.2, 2}, {0.2, 3}, {0.2, 5}, {0.5, 5}}) {
@@ -103,7 +104,8 @@ void print_wide_intervals(int series) {
 void print_extremes(int series) {
   fmt::print("\nA Point's percentiles beside its extremes, lognormal queries (sigma 0.1), processes 5 % apart, {} points a row\n", series);
   fmt::print(
-      "| repeats | queries each | before: p99.99 above the longest, % | p99.99 above the longest, % | p10 below the shortest, % | counts "
+      "| repeats | queries each | simpler rule: p99.99 above the longest, % | p99.99 above the longest, % | p10 below the shortest, % | "
+      "counts "
       "other than all, % |\n| --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 41'300;
   for (const auto& [k, queries] : {std::pair(3, 100), {5, 200}, {5, 1000}}) {
@@ -147,8 +149,8 @@ bool is_hidden(const std::string& text, double end, double limit) {
 
 void print_texts(int series) {
   constexpr double margin = 0.02;
-  fmt::print("\nRatios near 2 % as text, against 1 and 2 %, {} a row; before: two decimals\n", series);
-  fmt::print("| half-width | before: hides a decision, % | hides a decision, % |\n| --- | --- | --- |\n");
+  fmt::print("\nRatios near 2 % as text, against 1 and 2 %, {} a row\n", series);
+  fmt::print("| half-width | simpler rule: hides a decision, % | hides a decision, % |\n| --- | --- | --- |\n");
   uint64_t seed = 41'400;
   for (const double half : {0.05, 0.01, 0.002, 0.0003}) {
     Random random(++seed);

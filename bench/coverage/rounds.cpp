@@ -59,9 +59,10 @@ Counts counts_of(const Row& row, Random& random, bool rounds, int series) {
 }  // namespace
 
 void print_rounds(int series) {
-  fmt::print("\nSeveral in flight, windows of two seconds, {} series a row; before: every completion for itself\n", series);
+  fmt::print("\nSeveral in flight, windows of two seconds, {} series a row\n", series);
   fmt::print(
-      "| slots | before: covers, % | before: unstable, % | before: off by, mean | covers, % | unstable, % | off by, mean |\n"
+      "| slots | every completion: covers, % | every completion: unstable, % | every completion: off by, mean | covers, % | unstable, % | "
+      "off by, mean |\n"
       "| --- | --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 22'000;
   for (const Row& row :

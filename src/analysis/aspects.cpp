@@ -2,6 +2,7 @@
 
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
+#include "record/option_text.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 
@@ -72,7 +73,7 @@ Aspects aspects_of(const PointSummary& summary, const DeviceNames& names) {
   Aspects aspects{{"1 device", names.of(summary)}, {"2 precision", std::string(name_of(point.precision))},
                   {"3 scenario", point.scenario},  {"4 threads", threads_text(point)},
                   {"6 tenant", summary.tenant},    {"7 rank", summary.rank == 0 ? "" : "rank " + std::to_string(summary.rank)}};
-  for (const auto& [name, value] : point.options) aspects["5 " + name] = name + "=" + value;
+  for (const auto& [name, value] : point.options) aspects["5 " + name] = option_text(name, value);
   return aspects;
 }
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "record/duel_set.h"
 #include "record/load_axis.h"
+#include "record/option_text.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/search_marks.h"
@@ -155,7 +156,7 @@ std::string label_without_load(const Line& line) {
   if (const auto axis = load_axis(line.key.scenario)) names.push_back(axis->name);
   for (const std::string& name : names) {
     const std::string value = option_of(line.key, name);
-    if (!value.empty()) shown.label = label_without(shown, name + "=" + value);
+    if (!value.empty()) shown.label = label_without(shown, option_text(name, value));
   }
   return shown.label;
 }
@@ -164,7 +165,7 @@ std::string label_without_load_and_slo(const Line& line) {
   Line shown = line;
   shown.label = label_without_load(line);
   const std::string slo = option_of(line.key, "bound");
-  return slo.empty() ? shown.label : label_without(shown, "bound=" + slo);
+  return slo.empty() ? shown.label : label_without(shown, option_text("bound", slo));
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include "analysis/point_summary.h"
 #include "analysis/ratio_text.h"
 #include "base/distinct_digits.h"
+#include "base/grouped_digits.h"
 #include "base/quantity.h"
 
 #include <fmt/chrono.h>
@@ -14,21 +15,6 @@
 
 namespace deepgap {
 namespace {
-
-// Position of the first digit: 0 for 1..9.99, -2 for 0.01.
-int magnitude(double value) { return static_cast<int>(std::floor(std::log10(std::abs(value)))); }
-
-// Thin grouping of the whole part: 12,300.
-std::string with_commas(std::string text) {
-  const size_t first = text.find_first_of("0123456789");
-  const size_t point = std::min(text.find('.'), text.size());
-  if (first == std::string::npos || point - first < 5) return text;
-  for (size_t at = point - 3; at > first; at -= 3) {
-    text.insert(at, 1, ',');
-    if (at < 3) break;
-  }
-  return text;
-}
 
 std::string fixed(double value, int decimals) {
   if (value == 0) return "0";

@@ -1,5 +1,6 @@
 #include "base/quantity.h"
 
+#include "base/grouped_digits.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -10,12 +11,9 @@
 #include <cstdlib>
 
 namespace deepgap {
-namespace {
 
-// Position of the first digit: 0 for 1..9.99, -2 for 0.01.
 int magnitude(double value) { return static_cast<int>(std::floor(std::log10(std::abs(value)))); }
 
-// Thin grouping of the whole part from five digits on: 12,300.
 std::string with_commas(std::string text) {
   const size_t first = text.find_first_of("0123456789");
   const size_t point = std::min(text.find('.'), text.size());
@@ -26,6 +24,8 @@ std::string with_commas(std::string text) {
   }
   return text;
 }
+
+namespace {
 
 std::string rounded(double value, int digits) {
   const double unit = std::pow(10.0, magnitude(value) - (digits - 1));

@@ -82,10 +82,15 @@ void check(const Given& given) {
   refuse_conflicts("tune", given.features());
 }
 
+// "5ms", "250us"
+std::string time_text(Nanoseconds time) {
+  return time % 1'000'000 == 0 ? fmt::format("{}ms", time / 1'000'000) : fmt::format("{}us", time / 1000);
+}
+
 // Returns grids without the dispatcher, and with it for each way to make batches of several queries.
 std::vector<Grid> with_batches(const Grid& base, Given& given, const LatencyBound& bound) {
   const std::vector<std::string> sizes = given.take("max_batch", {"1", "4", "16"});
-  const std::vector<std::string> delays = given.take("max_delay", {"0", fmt::format("{}us", bound.limit / 10 / 1000)});
+  const std::vector<std::string> delays = given.take("max_delay", {"0", time_text(bound.limit / 10)});
   std::vector<std::string> joined;
   std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(joined), [](const std::string& size) { return size != "1"; });
   std::vector<Grid> grids;

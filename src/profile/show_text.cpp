@@ -165,6 +165,7 @@ std::string profile_text(const ProfileHeader& header, const LayerProfile& profil
   text += "\n" + bounds_text(rows);
   for (const Explanation& one : explain(header, profile, rows, machine)) text += fmt::format("{}.\n  {}.\n", one.head, one.evidence);
   for (const std::string& note : rows.notes) text += fmt::format("Note: {}.\n", note);
+  text += missing_counters_text(profile);
   return text;
 }
 

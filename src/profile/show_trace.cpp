@@ -68,27 +68,29 @@ std::string trace_text(const LayerProfile& profile, size_t width, size_t top) {
 
 std::string cpu_counters_text(const LayerProfile& profile) {
   const auto& counts = profile.cpu.counts;
-  std::string text;
-  if (!counts.empty()) {
-    std::vector<std::string> parts;
-    for (const auto& [name, count] : counts) {
-      std::string words = name;
-      std::replace(words.begin(), words.end(), '_', ' ');
-      parts.push_back(fmt::format("{} {}", words, short_text(count, 4)));
-    }
-    text += "CPU counters of one batch: " + join(parts, ", ");
-    if (counts.contains("instructions") && counts.contains("cycles") && counts.at("cycles") > 0)
-      text += fmt::format("; {:.2f} instructions a cycle", counts.at("instructions") / counts.at("cycles"));
-    text += "\n";
+  if (counts.empty()) return {};
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    parts.push_back(fmt::format("{} {}", words, short_text(count, 4)));
   }
+  std::string text = "\nCPU counters of one batch: " + join(parts, ", ");
+  if (counts.contains("instructions") && counts.contains("cycles") && counts.at("cycles") > 0)
+    text += fmt::format("; {:.2f} instructions a cycle", counts.at("instructions") / counts.at("cycles"));
+  return text + "\n";
+}
+
+std::string missing_counters_text(const LayerProfile& profile) {
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const auto& [name, why] : profile.cpu.missing) by_reason[why].push_back(name);
+  std::string text;
   for (const auto& [why, missing] : by_reason) {
     std::string words = join(missing, ", ");
     std::replace(words.begin(), words.end(), '_', ' ');
-    text += fmt::format("CPU counters not available: {}: {}\n", words, why);
+    text += fmt::format("Note: CPU counters not available: {}: {}.\n", words, why);
   }
-  return text.empty() ? text : "\n" + text;
+  return text;
 }
 
 json trace_summary_json(const LayerProfile& profile) {

@@ -17,8 +17,10 @@ bool may_be_named(const Unit& unit) { return unit.kind != Unit::Kind::passing; }
 
 }  // namespace
 
-Quantizer::Quantizer(const Graph& graph, QuantizeSettings settings)
-    : settings_(std::move(settings)), prepared_(prepare_for_quantizing(graph)), units_(find_units(prepared_)) {
+Quantizer::Quantizer(const Graph& graph, QuantizeSettings settings, const std::string& name)
+    : settings_(std::move(settings)),
+      prepared_(prepare_for_quantizing(graph, name.empty() ? graph.name : name)),
+      units_(find_units(prepared_)) {
   kept_.assign(prepared_.nodes.size(), false);
   if (settings_.keep != "auto" && settings_.keep != "none") {
     std::map<std::string, size_t> nodes;

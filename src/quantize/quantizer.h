@@ -37,8 +37,9 @@ struct QuantizedGraph {
 
 class Quantizer {
  public:
-  // Throws Error{input} as prepare_for_quantizing does, Error{usage} for names in keep that no node has.
-  Quantizer(const Graph& graph, QuantizeSettings settings);
+  // Throws Error{input} as prepare_for_quantizing does, Error{usage} for names in keep that no node has. Errors name the model
+  // `name`; empty: as the Graph does.
+  Quantizer(const Graph& graph, QuantizeSettings settings, const std::string& name = "");
 
   // The prepared network with every activation that may need a scale as an output, in the order of observed(): what calibration runs.
   Graph observing_graph() const;

@@ -1,5 +1,6 @@
 #include "quantize/quantizer.h"
 
+#include "base/test_error.h"
 #include "engine/passes/test_graphs.h"
 #include "model/eval/evaluator.h"
 #include "model/onnx_reader.h"
@@ -19,6 +20,7 @@ namespace {
 using testing::count_ops;
 using testing::GraphBuilder;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // Conv, BatchNorm, ReLU, MaxPool, two branches that meet in an addition, pooling and a classifier: what residual networks are made of.
 Graph small_network() {
@@ -211,6 +213,9 @@ TEST(Quantizer, WhatCannotBeQuantizedIsSaid) {
   Graph old = small_network();
   old.opset = 9;
   EXPECT_THAT(refusal(old), HasSubstr("opset 9: scales per channel need opset 13"));
+  EXPECT_THAT(error_of([&] { Quantizer(old, {}, "exported.onnx"); }, ErrorKind::input), StartsWith("exported.onnx has opset 9"))
+      << "a file is named, not the graph inside it";
+  EXPECT_THAT(error_of([&] { Quantizer(once.graph, {}, "made.onnx"); }, ErrorKind::input), StartsWith("made.onnx is quantized already"));
   old.opset = 12;
   EXPECT_EQ(refusal(old), "taken");
 }

@@ -85,16 +85,16 @@ bool is_cutting(const Graph& graph, const Node& node, ValueId input) {
   return std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](ValueId id) { return id == no_value || is_constant(graph, id); });
 }
 
-void require_fp32(const Graph& graph) {
+void require_fp32(const Graph& graph, const std::string& name) {
   for (const Node& node : graph.nodes) {
     if (node.op.find("QuantizeLinear") == std::string::npos && !node.op.starts_with("QLinear")) continue;
     throw Error(ErrorKind::input,
-                fmt::format("{} is quantized already (operator '{}', node '{}'): give the FP32 network", graph.name, node.op, node.name));
+                fmt::format("{} is quantized already (operator '{}', node '{}'): give the FP32 network", name, node.op, node.name));
   }
 }
 
 // Opset 13 changed the meaning of an attribute or input of these operators; all others mean the same from opset 11 on.
-void raise_opset(Graph& graph) {
+void raise_opset(Graph& graph, const std::string& model) {
   static const Names changed{"Softmax", "LogSoftmax", "Hardmax", "Squeeze", "Unsqueeze", "ReduceSum", "Split"};
   if (graph.opset >= 13) return;
   for (const Node& node : graph.nodes) {
@@ -102,22 +102,22 @@ void raise_opset(Graph& graph) {
     if (!other) continue;
     throw Error(ErrorKind::input, fmt::format("{} has opset {}: scales per channel need opset 13, to which operator '{}' (node '{}') "
                                               "cannot be raised as it stands; export it with opset 13 or later",
-                                              graph.name, graph.opset, node.op, node.name));
+                                              model, graph.opset, node.op, node.name));
   }
   graph.opset = 13;
 }
 
 }  // namespace
 
-Graph prepare_for_quantizing(const Graph& graph) {
-  require_fp32(graph);
+Graph prepare_for_quantizing(const Graph& graph, const std::string& name) {
+  require_fp32(graph, name);
   Graph prepared = graph;
   // Every engine does this anyway, and no operator is added that the file's opset may not have: each engine fuses the file for itself.
   remove_identities(prepared);
   fold_constants(prepared, true);
   fold_affines(prepared);
   remove_dead(prepared);
-  raise_opset(prepared);
+  raise_opset(prepared, name);
   return prepared;
 }
 

@@ -28,8 +28,8 @@ struct Unit {
 };
 
 // The passes that need no engine; opset 13 or later. Throws Error{input} for a Graph that holds quantized operators already, and where
-// the opset cannot be raised to 13, which per-channel scales need.
-Graph prepare_for_quantizing(const Graph& graph);
+// the opset cannot be raised to 13, which per-channel scales need; they begin with `name`, that of the model.
+Graph prepare_for_quantizing(const Graph& graph, const std::string& name);
 
 // Units of a prepared Graph in its order. Weights that are shared with something else do not matter.
 std::vector<Unit> find_units(const Graph& graph);

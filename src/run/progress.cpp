@@ -7,6 +7,7 @@
 #include "base/words.h"
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
+#include "record/option_text.h"
 #include "record/record_json.h"
 #include "record/verdict.h"
 #include "run/run_summary.h"
@@ -14,6 +15,7 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -25,12 +27,19 @@ std::string point_label(const Point& point, bool with_threads) {
   if (with_threads) label += fmt::format(" threads {}", point.threads);
   if (point.placement != Placement{}) label += " on " + placement_name(point.placement);
   if (point.scenario != Point{}.scenario) label += " " + point.scenario;
-  for (const auto& [name, value] : without_dataset_hash(without_duel(point)).options) label += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : without_dataset_hash(without_duel(point)).options) label += " " + option_text(name, value);
   if (const auto place = contender_place(point)) label += fmt::format(" arm {}/{}", place->number, place->count);
   return label;
 }
 
 namespace {
+
+// Returns whether the file is the one that results are written to, as after 2>&1.
+bool is_standard_output(std::FILE* out) {
+  struct stat file = {}, results = {};
+  return ::fstat(::fileno(out), &file) == 0 && ::fstat(STDOUT_FILENO, &results) == 0 && file.st_dev == results.st_dev &&
+         file.st_ino == results.st_ino;
+}
 
 // Returns the half-width for the time per item, as a verdict states it: for a wide interval the two scales differ by far, since throughput
 // is one over that time.
@@ -102,6 +111,12 @@ std::string detail_text(const Record& record) {
   }
   return text;
 }
+
+Progress::Progress(std::FILE* out, bool terminal, Words words)
+    : out_(out),
+      terminal_(terminal && words != Words::few && words != Words::json),
+      beside_results_(terminal_ || (words != Words::json && is_standard_output(out))),
+      words_(words) {}
 
 void Progress::detail(const Record& record) {
   const std::string text = words_ == Words::many ? detail_text(record) : "";

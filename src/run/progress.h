@@ -34,8 +34,7 @@ void print_wrapped(const std::string& text);
 
 class Progress {
  public:
-  Progress(std::FILE* out, bool terminal, Words words = Words::usual)
-      : out_(out), terminal_(terminal && words != Words::few && words != Words::json), words_(words) {}
+  Progress(std::FILE* out, bool terminal, Words words = Words::usual);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -47,14 +46,14 @@ class Progress {
   void detail(const Record& record);  // details of the Record last shown, if verbose
   void passed() { ++finished_; }      // one more with the result that was shown already
   void clear();                       // the live line
-  // A terminal shows all reasons below the table, so that each is read once.
-  bool shows_reasons() const { return !terminal_ || words_ == Words::many; }
+  // Returns whether a finished record's line has its reason. Where progress and results are read together, reasons stand below the table.
+  bool shows_reasons() const { return !beside_results_ || words_ == Words::many; }
 
  private:
   std::string place(size_t number) const;  // "3/12"
 
   std::FILE* out_;
-  bool terminal_;
+  bool terminal_, beside_results_;
   Words words_;
   bool live_ = false;
   size_t total_ = 0, finished_ = 0;

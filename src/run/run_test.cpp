@@ -8,6 +8,7 @@
 #include "run/time_estimate.h"
 #include "run/winner.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -37,6 +38,12 @@ Record failed_record(Outcome outcome) {
   record.verdict = Verdict::none;
   record.reason = "why";
   return record;
+}
+
+TEST(PointLabel, names_the_slo_as_its_flag_does) {
+  Point point = ok_record(1, 10).point;
+  point.options = {{"bound", "p99=15ms"}, {"max_batch", "8"}};
+  EXPECT_THAT(point_label(point), ::testing::EndsWith(" slo=p99=15ms max_batch=8"));
 }
 
 TEST(RunSummary, what_counts_as_usable) {

@@ -156,7 +156,7 @@ CalibrationSamples calibration_samples(const ModelRequest& request, const Model&
 QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings, int threads,
                               const CalibrationTable* given) {
   if (given != nullptr) require_same_model(*given, model);
-  Quantizer quantizer(model.graph(), settings);
+  Quantizer quantizer(model.graph(), settings, model.name());
   QuantizedModel result;
   const Queries queries = queries_of(samples, model);
   const auto inputs = queries.inputs();

@@ -149,7 +149,7 @@ class Quantize(unittest.TestCase):
     def test_a_quantized_file_is_not_quantized_again(self):
         self.quantize()
         (self.folder / "q.onnx").rename(self.folder / "made.onnx")
-        self.refused("is quantized already", model=self.folder / "made.onnx")
+        self.refused(f"{self.folder / 'made.onnx'} is quantized already", model=self.folder / "made.onnx")
 
     def test_a_scale_of_zero_is_found_before_anything_runs(self):
         self.quantize()

@@ -65,6 +65,14 @@ class RunTest(RunCase):
         self.assert_exit(result, 0)
         self.assertIn("refused: backend 'tensorrt' is not available", result.stdout)
 
+    def test_a_reason_is_read_once(self):
+        command = [PROGRAM, "run", "--model", "resnet18", "--backend", "null", "--device", "cuda:7", "--store", self.store]
+        apart = subprocess.run(command, capture_output=True, text=True)
+        together = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        reason = "null has no device cuda:7 here"
+        self.assertEqual((apart.stdout.count(reason), apart.stderr.count(reason)), (1, 1), "each file has all of it")
+        self.assertEqual(together.stdout.count(reason), 1, together.stdout)
+
     def test_places_of_inputs_are_one_on_a_cpu(self):
         result = self.run_deepgap("--axis", "inputs=host,device", "--axis", "part=auto,1", "--batch", "2", backend="native")
         self.assert_exit(result, 0)

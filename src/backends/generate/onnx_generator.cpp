@@ -9,11 +9,6 @@
 
 namespace deepgap {
 
-std::string onnx_decoder_refusal(const GraphSummary& graph) {
-  if (is_onnx_decoder(graph)) return {};
-  return "task generate needs an ONNX file of a decoder with past key values; for GGUF files and decoders of the zoo give --backend native";
-}
-
 Generator onnx_generator(const std::string& engine, const Model& model, const GenerationSettings& settings) {
   const OnnxDecoder decoder = onnx_decoder_of(model.graph());
   if (decoder.tokenizer.model.empty() && !settings.made_up_tokens)

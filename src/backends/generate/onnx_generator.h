@@ -8,8 +8,6 @@
 
 namespace deepgap {
 
-// Returns why the Model is not for this engine; empty if it is an ONNX decoder.
-std::string onnx_decoder_refusal(const GraphSummary& graph);
 // The Generator of an ONNX decoder, without make_steps. Throws Error{refused} where text has no tokenizer.
 Generator onnx_generator(const std::string& engine, const Model& model, const GenerationSettings& settings);
 // Shares of the precisions for an engine that computes in FP32 what is not quantized: empty where something is.

@@ -1,5 +1,6 @@
 #include "backends/libtorch/torch_settings.h"
 
+#include "backends/libtorch/decoder/torch_generate.h"
 #include "backends/libtorch/torch_operators.h"
 
 #include <fmt/format.h>
@@ -63,6 +64,7 @@ OptionTable<TorchSettings> make_table(bool cuda) {
                &TorchSettings::overlaps);
   table.count("bucket_mib", "training by several processes: MiB of gradients that are averaged together; the first ones are at most 1",
               &TorchSettings::bucket_mib, 1, 4096);
+  table.part(&TorchSettings::generation, generation_options());
   if (!cuda) return table;
   table.on_off("cuda_graph", "on: the work of each batch size is captured once and replayed; off: eager", &TorchSettings::cuda_graph);
   table.on_off("cudnn_benchmark", "on: cuDNN tries its algorithms at load and takes the fastest", &TorchSettings::cudnn_search)
@@ -81,10 +83,13 @@ Support torch_support(const EngineRequest& request, const GraphSummary& graph, c
                       const std::vector<DeviceInfo>& devices) {
   const bool cuda = !devices.empty() && devices.front().id.kind == "cuda";
   const TorchSettings settings = torch_options(cuda).parse(request.options);
+  require_generation(name, settings.generation, request.task);
   const auto no = [&](const std::string& reason) { return Support{false, name + ": " + reason}; };
-  if (request.task == "train") {
-    if (const std::string refusal = train_refusal(request, graph, settings, cuda); !refusal.empty()) return no(refusal);
-  }
+  const bool generates = request.task == "generate";
+  std::string of_task;
+  if (request.task == "train") of_task = train_refusal(request, graph, settings, cuda);
+  if (generates) of_task = torch_generate_refusal(request, graph, settings);
+  if (!of_task.empty()) return no(of_task);
   if (const std::string refusal = precision_refusal(request.precision, cuda); !refusal.empty()) return no(refusal);
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
   const DeviceId& device = request.placement.devices.front();
@@ -92,7 +97,7 @@ Support torch_support(const EngineRequest& request, const GraphSummary& graph, c
     return no(fmt::format("device {}:{} is not here", device.kind, device.index));
   if (cuda && request.samples_change && request.inputs != InputPlace::host)
     return no("samples that change between queries (end to end) are copied by each query: inputs=host");
-  const std::string operators = settings.package.empty() ? torch_operator_refusal(graph) : "";
+  const std::string operators = settings.package.empty() && !generates ? torch_operator_refusal(graph) : "";
   return operators.empty() ? Support{} : no(operators);
 }
 

@@ -1,6 +1,7 @@
 // The knobs of LibTorch that deepgap turns, and what each precision is.
 #pragma once
 
+#include "backends/generate/generation_settings.h"
 #include "base/option_table.h"
 #include "cuda/samples.h"
 
@@ -15,11 +16,12 @@ namespace deepgap {
 
 struct TorchSettings {
   bool channels_last = false;
-  std::string package;                                  // a TorchScript or AOTInductor file; empty: the Graph is run
-  bool cuda_graph = false;                              // only with CUDA
-  bool cudnn_search = false;                            // only with CUDA
-  bool overlaps = true;                                 // gradients are averaged while the backward pass goes on
-  int64_t bucket_mib = 25;                              // size of the gradients that are averaged together
+  std::string package;        // a TorchScript or AOTInductor file; empty: the Graph is run
+  bool cuda_graph = false;    // only with CUDA
+  bool cudnn_search = false;  // only with CUDA
+  bool overlaps = true;       // gradients are averaged while the backward pass goes on
+  int64_t bucket_mib = 25;    // size of the gradients that are averaged together
+  GenerationSettings generation;
   cuda::SamplePlace samples = cuda::SamplePlace::host;  // only with CUDA
 
   size_t bucket_bytes() const { return overlaps ? static_cast<size_t>(bucket_mib) << 20 : 0; }  // as TorchAllReduce has it

@@ -1,5 +1,6 @@
 #include "backends/native/native_generate.h"
 
+#include "backends/generate/decoder_refusals.h"
 #include "backends/generate/generate_session.h"
 #include "engine/cpu/isa.h"
 #include "engine/cpu/team.h"
@@ -35,9 +36,7 @@ std::unique_ptr<DecoderSteps> make_steps(const DecoderModel& model, const LoadOp
 
 std::string generate_refusal(const EngineRequest& request, const NativeOptions& native, const GraphSummary& graph) {
   const std::vector<DeviceId>& devices = request.placement.devices;
-  if (!is_decoder(graph))
-    return "native: task generate needs a decoder: a GGUF file, or a network such as smollm2_135m (deepgap models); ONNX files are for "
-           "onnxruntime and openvino";
+  if (const std::string refusal = decoder_refusal(graph); !refusal.empty()) return "native: " + refusal;
   if (request.placement.processes != 1 || devices.size() != 1) return "native: task generate runs in one process on one device";
   if (devices[0].kind == "cuda") {
     if (request.precision == Precision::fp16 || request.precision == Precision::bf16) return {};

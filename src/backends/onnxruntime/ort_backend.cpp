@@ -1,7 +1,7 @@
 #include "backends/onnxruntime/ort_backend.h"
 
 #include "backends/common/host.h"
-#include "backends/generate/onnx_generator.h"
+#include "backends/generate/decoder_refusals.h"
 #include "backends/onnxruntime/ort_generate.h"
 #include "backends/onnxruntime/ort_providers.h"
 #include "backends/onnxruntime/ort_session.h"

@@ -2,7 +2,7 @@
 
 #include "backends/common/host.h"
 #include "backends/common/quantized_file.h"
-#include "backends/generate/onnx_generator.h"
+#include "backends/generate/decoder_refusals.h"
 #include "backends/openvino/ov_failure.h"
 #include "backends/openvino/ov_generate.h"
 #include "backends/openvino/ov_library.h"

@@ -2,6 +2,7 @@
 #include "backends/common/host.h"
 #include "backends/libtorch/cpu/cpu_session.h"
 #include "backends/libtorch/cpu/cpu_train_session.h"
+#include "backends/libtorch/decoder/torch_generate.h"
 #include "backends/libtorch/torch_settings.h"
 
 #include <deepgap/backend.h>
@@ -25,15 +26,19 @@ class TorchCpuBackend final : public Backend {
   std::string name() const override { return "libtorch"; }
   std::string version() const override { return fmt::format("{}, {}, {}", TORCH_VERSION, onednn_version(), at::get_cpu_capability()); }
   ModelForm form() const override { return ModelForm::graph; }
-  std::vector<std::string> tasks() const override { return {"infer", "train"}; }
+  std::vector<std::string> tasks() const override { return {"infer", "train", "generate"}; }
   std::vector<DeviceInfo> devices() const override { return {{DeviceId{}, cpu_name(), host_memory_bytes(), {}}}; }
   std::vector<OptionInfo> options() const override { return torch_options(false).infos(); }
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override {
     return torch_support(request, graph, name(), devices());
   }
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override {
-    require(supports(options, GraphSummary{}));
     const TorchSettings settings = torch_options(false).parse(options.options);
+    if (options.task == "generate") {
+      require(supports(options, model.summary()));
+      return make_torch_generate_session(name(), model, options, settings);
+    }
+    require(supports(options, GraphSummary{}));
     return options.task == "train" ? make_torch_cpu_train_session(model, options, settings)
                                    : make_torch_cpu_session(model, options, settings);
   }

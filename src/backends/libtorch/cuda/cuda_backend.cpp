@@ -1,6 +1,7 @@
 // LibTorch on a CUDA GPU: what the plug-in calls once the library is loaded.
 #include "backends/libtorch/cuda/cuda_session.h"
 #include "backends/libtorch/cuda/cuda_train_session.h"
+#include "backends/libtorch/decoder/torch_generate.h"
 #include "backends/libtorch/torch_settings.h"
 #include "cuda/device_infos.h"
 
@@ -33,15 +34,19 @@ class TorchCudaBackend final : public Backend {
                        cudnn % 100, DEEPGAP_LIBTORCH_NOTE);
   }
   ModelForm form() const override { return ModelForm::graph; }
-  std::vector<std::string> tasks() const override { return {"infer", "train"}; }
+  std::vector<std::string> tasks() const override { return {"infer", "train", "generate"}; }
   std::vector<DeviceInfo> devices() const override { return devices_; }
   std::vector<OptionInfo> options() const override { return torch_options(true).infos(); }
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override {
     return torch_support(request, graph, name(), devices_);
   }
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override {
-    require(supports(options, GraphSummary{}));
     TorchSettings settings = torch_options(true).parse(options.options);
+    if (options.task == "generate") {
+      require(supports(options, model.summary()));
+      return make_torch_generate_session(name(), model, options, settings);
+    }
+    require(supports(options, GraphSummary{}));
     settings.samples = cuda::sample_place(options);
     return options.task == "train" ? make_torch_cuda_train_session(model, options, settings)
                                    : make_torch_cuda_session(model, options, settings);

@@ -1,8 +1,14 @@
 #include "worker/burst_window.h"
 
+#include "base/clocks.h"
+#include "scenario/fake_target.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <memory>
 #include <vector>
 
 namespace deepgap {
@@ -72,6 +78,30 @@ TEST(BurstWindow, ARuleThatEndsWithTheLimitHasEnded) {
   Load load(210 * ms, 200 * ms);
   load.drive();
   EXPECT_FALSE(load.reached) << "its 200 ms were over before";
+}
+
+// A GPU that is read at the end of each query, and at its limit from 100 ms on.
+TEST(BurstWindow, EveryLoopThatTakesAllEndsAtTheLimit) {
+  for (const char* scenario : {"batch", "offline", "single-stream"}) {
+    const auto clock = make_virtual_clock();
+    ScriptedTarget target(*clock, {1, 1}, [](uint64_t) { return 5 * ms; });
+    StoppingSettings settings;
+    settings.name = "duration";
+    settings.duration = 1000 * ms;
+    const auto rule = make_stopping(settings);
+    Log log;
+    BurstWindow burst([&] { return LimitWatch::Seen{std::min(clock->now(), 100 * ms), clock->now() > 100 * ms}; }, *rule, log);
+    Traffic traffic{&target, {0}, 1, &burst, &burst};
+    const auto made = Registry<Scenario>::instance().make("scenario", scenario);
+    made->parse({});
+    const std::atomic<bool> interrupted = false;
+    made->drive(traffic, *clock, interrupted);
+    EXPECT_TRUE(burst.reached_limit()) << scenario;
+    ASSERT_FALSE(log.ends_ms.empty()) << scenario;
+    EXPECT_LE(log.ends_ms.back(), 100) << scenario;
+    EXPECT_GE(log.ends_ms.back(), 90) << scenario;
+    EXPECT_LT(clock->now(), 200 * ms) << scenario << " goes on no longer";
+  }
 }
 
 }  // namespace

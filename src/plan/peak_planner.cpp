@@ -14,6 +14,14 @@
 namespace deepgap {
 namespace {
 
+// Returns the budget of one search into which its windows have to fit; 0: they need not.
+Nanoseconds budget_of_windows(const PeakOrder& order) { return order.own_window ? 0 : order.budget / order.searches; }
+
+// Near saturation a queue takes seconds to become as long as it usually is, so that too few queries are late in a window that is short.
+Nanoseconds refining_window(Nanoseconds full, const PeakOrder& order) {
+  return order.own_window || budget_of_windows(order) > 0 ? full : 2 * full;
+}
+
 // Runs that only look for the load; those that confirm it or refine it go to their end.
 bool ends_early(PeakPhase phase) { return phase == PeakPhase::bracket || phase == PeakPhase::bisect; }
 
@@ -33,7 +41,8 @@ void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase
   job.peak_phase = name_of(phase);
   if (!job.stopping.duration) return;
   const Nanoseconds full = full_window(*job.stopping.duration, order, load);
-  job.stopping.duration = is_short ? search_window(full, order, load) : full;
+  const Nanoseconds long_enough = phase == PeakPhase::refine ? refining_window(full, order) : full;
+  job.stopping.duration = is_short ? search_window(full, order, load) : long_enough;
 }
 
 namespace {
@@ -51,9 +60,6 @@ Nanoseconds window_of(double times_more, Nanoseconds most, const PeakOrder& orde
 bool is_decided_by_rate(const PeakOrder& order) {
   return order.axis.name == "rate" && order.decided_by > 0;
 }  // else the count is not known
-
-// Returns the budget of one search into which its windows have to fit; 0: they need not.
-Nanoseconds budget_of_windows(const PeakOrder& order) { return order.own_window ? 0 : order.budget / order.searches; }
 
 }  // namespace
 

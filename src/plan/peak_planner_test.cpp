@@ -232,7 +232,7 @@ TEST(PeakPlanner, RefiningRunsAreWholeAndOfTheirOwnAndTheTextSaysWhatTheyShow) {
     if (run.peak_phase == "refine") {
       ++refining;
       EXPECT_EQ(run.point.options.at("peak"), "refine");
-      EXPECT_EQ(run.stopping.duration, job.stopping.duration);
+      EXPECT_EQ(run.stopping.duration, 2 * *job.stopping.duration) << "a queue needs time to become as long as it usually is";
       EXPECT_FALSE(batch.keeps_worker);
     }
     planner.done(record);
@@ -243,6 +243,23 @@ TEST(PeakPlanner, RefiningRunsAreWholeAndOfTheirOwnAndTheTextSaysWhatTheyShow) {
   EXPECT_NEAR(found.result.crossing->load, 100, 5);
   EXPECT_THAT(peak_text(found, order),
               testing::ContainsRegex("; [0-9]+ runs in all, by which it is just met at [0-9.]+ \\([0-9.]+ to [0-9.]+\\)$"));
+}
+
+TEST(PeakPlanner, AWindowThatWasChosenIsThatOfRefiningRunsToo) {
+  PeakOrder order = example_order("server");
+  Job job = example_job("server");
+  job.stopping.duration = 10'000'000'000;
+  const auto refining_window = [&] {
+    Job run = job;
+    set_peak_run(run, order, 100, PeakPhase::refine);
+    return *run.stopping.duration;
+  };
+  EXPECT_EQ(refining_window(), 20'000'000'000);
+  order.own_window = true;
+  EXPECT_EQ(refining_window(), 10'000'000'000);
+  order.own_window = false;
+  order.budget = 600'000'000'000;
+  EXPECT_EQ(refining_window(), 10'000'000'000) << "the search has to end in time";
 }
 
 // A step above that held in all runs until the time was over leaves open where the peak is.

@@ -12,7 +12,9 @@ constexpr double by_far = 0.5;      // share of the bound
 constexpr double surely_steep = 2;  // times two standard errors
 // Refining runs lie where twice and half as many are late as may be, where the slope is known.
 constexpr double refining_logit = 0.7;
-constexpr int fewest_refining = 20;      // before that a narrow interval is too often one by chance
+constexpr int fewest_refining = 20;  // before that a narrow interval is too often one by chance
+// A search that ends when its interval is narrow ends too soon by chance, and then the interval holds less often than it says.
+constexpr double narrower_than_asked = 0.85;
 constexpr double widest_refining = 0.1;  // distance in the logarithm of the load: farther off the line is bent
 
 // Rounds to six digits, so that a user reads and types what was run. Rounded again it is the same.
@@ -224,7 +226,8 @@ void PeakSearch::look_at_the_crossing() {
       result_.crossing->slope < surely_steep * (result_.crossing->slope_high - result_.crossing->slope))
     result_.crossing->interval.reset();
   const bool known = result_.crossing && result_.crossing->interval && result_.crossing->interval->low > 0;
-  was_narrow_ = known && std::log(result_.crossing->interval->high / result_.crossing->interval->low) / 2 <= settings_.interval;
+  was_narrow_ =
+      known && std::log(result_.crossing->interval->high / result_.crossing->interval->low) / 2 <= narrower_than_asked * settings_.interval;
 }
 
 // The number of runs is chosen by the interval: it is narrow by chance less often twice in a row.

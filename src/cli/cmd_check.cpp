@@ -62,7 +62,8 @@ class CheckCommand : public Command {
 
   void declare(CLI::App& app) override {
     flags_.declare(app, request_);
-    app.get_option("model")->description("Zoo name (deepgap models), ONNX file, or a store whose recorded checks are shown");
+    app.get_option("model")->description(
+        "Zoo name (deepgap models), ONNX file, GGUF file with --text, or a store whose recorded checks are shown");
     app.add_option("stores", more_stores_, "Read these stores too, if the first argument is a store")->type_name("STORE");
     app.add_option("--against", against_,
                    "Compare with this engine, with a folder in the layout of ONNX tests or, with --text, with this network [default: "

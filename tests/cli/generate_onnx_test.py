@@ -2,6 +2,7 @@
 
 Usage: generate_onnx_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
+import glob
 import json
 import os
 import subprocess
@@ -11,6 +12,8 @@ from onnx_file import INT64, graph, model, node, tensor, value
 from store_case import PROGRAM, StoreCase
 
 WORDS = 23
+# Written by tests/exporters/optimum_files.py.
+DECODERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "decoders")
 
 
 def available():
@@ -59,6 +62,20 @@ class GenerateOnnxTest(StoreCase):
                 for line in map(json.loads, file):
                     last = line["prompt_tokens"][-1]
                     self.assertEqual(line["tokens"], [(last + 1 + i) % WORDS for i in range(6)])
+
+    def test_files_of_exporters_answer_as_their_framework(self):
+        for folder in sorted(glob.glob(os.path.join(DECODERS, "*"))):
+            with open(os.path.join(folder, "answer.json")) as file:
+                wanted = json.load(file)
+            prompts, answers = self.write("prompts.txt", wanted["text"].encode()), os.path.join(self.dir, "answers")
+            for engine in available():
+                self.store = os.path.join(self.dir, f"{self.id()}.{engine}.{os.path.basename(folder)}.db")
+                row = self.one(0, "--model", os.path.join(folder, "model.onnx"), "--prompts", prompts, "--prompt-reuse", "on", "--scenario", "single-stream",
+                               "--output-tokens", str(len(wanted["tokens"])), "--iterations", "2", "--axis", f"answers={answers}", backend=engine)
+                self.assertEqual(row["outcome"], "ok", row["reason"])
+                with open(answers) as file:
+                    for line in map(json.loads, file):
+                        self.assertEqual((line["prompt_tokens"], line["tokens"]), (wanted["prompt"], wanted["tokens"]), (folder, engine))
 
     def test_several_requests_at_a_time(self):
         path = self.write("model.onnx", counting_decoder())

@@ -78,6 +78,8 @@ class OnnxGenerate : public OnnxDecoderRig {
 
   void scores_of_the_last_token_suffice() { counts_of_right_answer({.last_alone = true}); }
 
+  void merged_files_compute_their_branch_with_a_cache() { counts_of_right_answer({.merged = true}); }
+
   void a_text_is_scored_token_by_token() {
     const std::vector<int64_t> tokens = tokens_of("one two three four five six");
     for (const bool last_alone : {false, true}) {
@@ -172,13 +174,14 @@ TYPED_TEST_SUITE_P(OnnxGenerate);
 TYPED_TEST_P(OnnxGenerate, AnswersAreThoseWithoutACache) { this->answers_are_those_without_a_cache(); }
 TYPED_TEST_P(OnnxGenerate, CachesOfHalvesAreKeptAsTheyAre) { this->caches_of_halves_are_kept_as_they_are(); }
 TYPED_TEST_P(OnnxGenerate, ScoresOfTheLastTokenSuffice) { this->scores_of_the_last_token_suffice(); }
+TYPED_TEST_P(OnnxGenerate, MergedFilesComputeTheirBranchWithACache) { this->merged_files_compute_their_branch_with_a_cache(); }
 TYPED_TEST_P(OnnxGenerate, ATextIsScoredTokenByToken) { this->a_text_is_scored_token_by_token(); }
 TYPED_TEST_P(OnnxGenerate, SequencesOfUnlikeLengthTakeTurns) { this->sequences_of_unlike_length_take_turns(); }
 TYPED_TEST_P(OnnxGenerate, TheTokenizerBesideTheFileIsUsed) { this->the_tokenizer_beside_the_file_is_used(); }
 TYPED_TEST_P(OnnxGenerate, ACacheThatDoesNotGrowFailsTheQuery) { this->a_cache_that_does_not_grow_fails_the_query(); }
 TYPED_TEST_P(OnnxGenerate, WhatIsNotThereIsRefusedByName) { this->what_is_not_there_is_refused_by_name(); }
 REGISTER_TYPED_TEST_SUITE_P(OnnxGenerate, AnswersAreThoseWithoutACache, CachesOfHalvesAreKeptAsTheyAre, ScoresOfTheLastTokenSuffice,
-                            ATextIsScoredTokenByToken, SequencesOfUnlikeLengthTakeTurns, TheTokenizerBesideTheFileIsUsed,
-                            ACacheThatDoesNotGrowFailsTheQuery, WhatIsNotThereIsRefusedByName);
+                            MergedFilesComputeTheirBranchWithACache, ATextIsScoredTokenByToken, SequencesOfUnlikeLengthTakeTurns,
+                            TheTokenizerBesideTheFileIsUsed, ACacheThatDoesNotGrowFailsTheQuery, WhatIsNotThereIsRefusedByName);
 
 }  // namespace deepgap

@@ -31,6 +31,7 @@ class PastValueSteps : public DecoderSteps {
     if (decoder_.has_mask) input_names_.emplace_back("attention_mask");
     if (decoder_.has_positions) input_names_.emplace_back("position_ids");
     if (decoder_.kept_scores) input_names_.emplace_back("num_logits_to_keep");
+    if (decoder_.cache_branch) input_names_.emplace_back("use_cache_branch");
     for (const CachePort& port : decoder_.caches) input_names_.push_back(port.past);
   }
 
@@ -105,7 +106,9 @@ class PastValueSteps : public DecoderSteps {
     if (decoder_.has_mask) own.push_back(value_over(mask_.data(), DataType::i64, {1, length}));
     if (decoder_.has_positions) own.push_back(value_over(places_.data(), DataType::i64, {1, count}));
     static const int64_t last = 1;
+    static const bool yes = true;
     if (decoder_.kept_scores) own.push_back(value_over(&last, DataType::i64, *decoder_.kept_scores));
+    if (decoder_.cache_branch) own.push_back(value_over(&yes, DataType::boolean, *decoder_.cache_branch));
     std::vector<Value*> inputs;
     for (Value& value : own) inputs.push_back(&value);
     for (Value& value : sequence.cache) inputs.push_back(&value);

@@ -55,11 +55,11 @@ void require_token_input(const Value& value) {
     refuse(fmt::format("its input '{}' is {}, not [batch, sequence] with an open sequence", value.name, shape_text(value)));
 }
 
-// Requires one int64, a scalar or [1].
-Shape kept_scores_shape(const Value& value) {
+// Requires one number, a scalar or [1].
+Shape shape_of_one(const Value& value, DataType type) {
   const bool is_one = value.dims && (value.dims->empty() || (value.dims->size() == 1 && takes(value.dims->front(), 1)));
-  if (value.type != DataType::i64 || !is_one)
-    refuse(fmt::format("its input '{}' is {} {}, not one int64", value.name, name_of(value.type), shape_text(value)));
+  if (value.type != type || !is_one)
+    refuse(fmt::format("its input '{}' is {} {}, not one {}", value.name, name_of(value.type), shape_text(value), name_of(type)));
   return Shape(value.dims->size(), 1);
 }
 
@@ -109,14 +109,18 @@ void read_inputs(const Graph& graph, OnnxDecoder& decoder) {
       continue;
     }
     if (value.name == "num_logits_to_keep") {
-      decoder.kept_scores = kept_scores_shape(value);
+      decoder.kept_scores = shape_of_one(value, DataType::i64);
+      continue;
+    }
+    if (value.name == "use_cache_branch") {
+      decoder.cache_branch = shape_of_one(value, DataType::boolean);
       continue;
     }
     const bool is_mask = value.name == "attention_mask", is_positions = value.name == "position_ids";
     if (!is_mask && !is_positions && value.name != "input_ids")
       refuse(
-          fmt::format("its input '{}' is not one of input_ids, attention_mask, position_ids, num_logits_to_keep, past_key_values.N.key "
-                      "and .value",
+          fmt::format("its input '{}' is not one of input_ids, attention_mask, position_ids, num_logits_to_keep, use_cache_branch, "
+                      "past_key_values.N.key and .value",
                       value.name));
     require_token_input(value);
     decoder.has_mask |= is_mask;

@@ -1,7 +1,7 @@
 // A decoder out of an ONNX file as Optimum and transformers.js export it: tokens and the cache of keys and values in (input_ids,
-// attention_mask, position_ids, num_logits_to_keep, past_key_values.N.key and .value), scores and the longer cache out (logits,
-// present.N.key and .value). As a Model it is a Graph of one node, deepgap.OnnxDecoder, that takes prompts; the Graph of the file is its
-// attribute "body". An engine opens the file itself.
+// attention_mask, position_ids, num_logits_to_keep, use_cache_branch, past_key_values.N.key and .value), scores and the longer cache out
+// (logits, present.N.key and .value). As a Model it is a Graph of one node, deepgap.OnnxDecoder, that takes prompts; the Graph of the file
+// is its attribute "body". An engine opens the file itself.
 #pragma once
 
 #include "model/decoder/decoder.h"
@@ -25,7 +25,9 @@ struct CachePort {
 struct OnnxDecoder {
   std::vector<CachePort> caches;  // by layer, keys before values
   bool has_mask = false, has_positions = false;
-  std::optional<Shape> kept_scores;     // shape of the input that says of how many last tokens scores are wanted; nullopt: there is none
+  // Shapes of inputs of one number; nullopt: there is none.
+  std::optional<Shape> kept_scores;     // the number of last tokens whose scores are wanted
+  std::optional<Shape> cache_branch;    // whether a merged file computes its branch with a cache, which takes an empty one too
   DataType score_type = DataType::f32;  // or f16
   int64_t vocabulary = 0;
   int64_t context = 0;

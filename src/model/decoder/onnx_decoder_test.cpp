@@ -88,8 +88,8 @@ TEST(OnnxDecoder, WhatIsNotADecoderIsRefusedByName) {
     change(value_named(graph, name));
     return refusal(graph);
   };
-  EXPECT_THAT(changed("position_ids", [](Value& value) { value.name = "use_cache_branch"; }),
-              HasSubstr("'use_cache_branch' is not one of"));
+  EXPECT_THAT(changed("position_ids", [](Value& value) { value.name = "token_type_ids"; }), HasSubstr("'token_type_ids' is not one of"));
+  EXPECT_THAT(changed("position_ids", [](Value& value) { value.name = "use_cache_branch"; }), HasSubstr("not one bool"));
   EXPECT_THAT(changed("position_ids", [](Value& value) { value.name = "num_logits_to_keep"; }), HasSubstr("not one int64"));
   EXPECT_THAT(changed("input_ids", [](Value& value) { value.type = DataType::i32; }), HasSubstr("is int32, not int64"));
   EXPECT_THAT(changed("input_ids", [](Value& value) { (*value.dims)[1] = {1, ""}; }), HasSubstr("[N, 1], not [batch, sequence]"));

@@ -22,6 +22,7 @@ struct TinyOnnxDecoder {
   bool has_mask = true, has_positions = true;
   DataType cache = DataType::f32;
   bool last_alone = false;  // halves of the scores of the last tokens, whose number is an input, as some exports give them
+  bool merged = false;      // an input says whether its branch with a cache is wanted; the other one's scores are wrong
 
   Graph graph() const {
     NetworkBuilder net("tiny_decoder");
@@ -35,6 +36,7 @@ struct TinyOnnxDecoder {
       x = net.node("Add", "place", {x, net.node("Gather", "places", {random(net, "places.weight", {positions, width}), places})});
     std::vector<ValueId> presents;
     for (int64_t i = 0; i < layers; ++i) x = layer(net, i, x, mask, places, {batch, {heads, ""}, past, {size, ""}}, presents);
+    if (merged) x = branch_with_cache(net, x);
     const ValueId head = random(net, "head.weight", {width, vocabulary});
     std::vector<ValueId> outputs{last_alone ? last_scores(net, x, head) : net.node("MatMul", "head", {x, head}, {}, "logits")};
     outputs.insert(outputs.end(), presents.begin(), presents.end());
@@ -58,6 +60,11 @@ struct TinyOnnxDecoder {
     std::vector<float> content(static_cast<size_t>(element_count(shape)));
     for (float& value : content) value = static_cast<float>(numbers() >> 8) * 0x1p-23F - 1;
     return net.numbers(name, shape, content);
+  }
+
+  static ValueId branch_with_cache(NetworkBuilder& net, ValueId x) {
+    const ValueId asked = net.input("use_cache_branch", DataType::boolean, {Dim{1, ""}});
+    return net.node("Where", "branch", {asked, x, net.node("Neg", "without_cache", {x})});
   }
 
   static ValueId last_scores(NetworkBuilder& net, ValueId x, ValueId head) {
@@ -116,6 +123,10 @@ struct TinyOnnxDecoder {
       const bool is_past = name.starts_with("past");
       if (name == "num_logits_to_keep") {
         writable<int64_t>(inputs.emplace_back(make_tensor(DataType::i64, {})))[0] = 1;
+        continue;
+      }
+      if (name == "use_cache_branch") {
+        writable<bool>(inputs.emplace_back(make_tensor(DataType::boolean, {1})))[0] = true;
         continue;
       }
       Tensor& tensor = inputs.emplace_back(is_past ? make_tensor(cache, {1, heads, 0, size})

@@ -202,6 +202,29 @@ class Caches(PlayedGpu):
         self.assertEqual(together, self.keys(tuned.read_bytes()))
 
 
+class Texts(PlayedGpu):
+    """`check --text`: all scores of the played GPU are 0, so that every token of the vocabulary is as likely."""
+
+    def perplexity(self, code, *flags):
+        command = [PROGRAM, "check", "smollm2_135m:layers=1,vocabulary=512", "--text", __file__, "--device", "cuda:0", "--samples", "2", "--json",
+                   "--cache", self.dir, *flags]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return json.loads(done.stdout) if code == 0 else done.stderr
+
+    def test_device_precision_and_options_reach_the_engine(self):
+        for precision, libraries, against in (("fp16", "on", ()), ("bf16", "off", ("--against", "smollm2_135m:layers=1,vocabulary=512,type=q8_0"))):
+            found = self.perplexity(0, "-p", precision, "--option", f"libraries={libraries}", *against)
+            self.assertEqual((found["device"], found["precision"]), ("cuda:0", precision))
+            self.assertEqual("cuBLASLt" in found["backend"], libraries == "on", found["backend"])
+            self.assertAlmostEqual(found["perplexity"], 512, places=3)
+            self.assertEqual(found.get("top1_agreement", 1), 1)
+
+    def test_what_the_device_does_not_have_is_named(self):
+        self.assertIn("give --precision fp16", self.perplexity(1, "-p", "fp32"))
+        self.assertIn("invalid value 'maybe' for cuda_graph", self.perplexity(2, "-p", "fp16", "--option", "cuda_graph=maybe"))
+
+
 class Libraries(PlayedGpu):
     flags = [*PlayedGpu.flags, "--axis", "native.tune=full"]
 

@@ -50,10 +50,42 @@ double NodeReader::number(size_t input) const {
   return value;
 }
 
+bool NodeReader::has_shape(size_t input) const { return has(input) && is_known(graph, node.inputs[input]); }
+bool NodeReader::has_output_shape() const { return is_known(graph, node.outputs.at(0)); }
+
 Shape NodeReader::shape(size_t input) const {
   if (!has(input)) refuse(fmt::format("its input {} is left out", input));
-  if (!is_known(graph, node.inputs[input])) refuse(fmt::format("the shape of its input {} depends on data", input));
+  if (!has_shape(input)) refuse(fmt::format("the shape of its input {} depends on data", input));
   return known_shape(graph, node.inputs[input]);
+}
+
+const Dims& NodeReader::dims(ValueId id, const std::string& place) const {
+  const auto& dims = graph.values[static_cast<size_t>(id)].dims;
+  if (!dims) refuse(fmt::format("the rank of its {} is not known", place));
+  return *dims;
+}
+
+size_t NodeReader::rank(size_t input) const {
+  if (!has(input)) refuse(fmt::format("its input {} is left out", input));
+  return dims(node.inputs[input], fmt::format("input {}", input)).size();
+}
+
+size_t NodeReader::output_rank() const { return dims(node.outputs.at(0), "output").size(); }
+
+Shape NodeReader::sizes_from(size_t input, int64_t axis) const {
+  Shape sizes;
+  for (size_t i = static_cast<size_t>(axis); i < rank(input); ++i) {
+    const Dim& dim = (*graph.values[static_cast<size_t>(node.inputs[input])].dims)[i];
+    if (!dim.known()) refuse(fmt::format("the size of its input {} along axis {} depends on data", input, i));
+    sizes.push_back(dim.size);
+  }
+  return sizes;
+}
+
+int64_t NodeReader::output_size(size_t output, int64_t axis) const {
+  const Dim& dim = dims(node.outputs.at(output), "output").at(static_cast<size_t>(axis));
+  if (!dim.known()) refuse(fmt::format("the size of its output {} along axis {} depends on data", output, axis));
+  return dim.size;
 }
 
 Shape NodeReader::output_shape(size_t output) const {

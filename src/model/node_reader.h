@@ -25,6 +25,13 @@ struct NodeReader {
   double number(size_t input) const;                  // the one element of a constant input, of any type
   Shape shape(size_t input) const;                    // refused when a size is not known
   Shape output_shape(size_t output = 0) const;
+  bool has_shape(size_t input) const;  // whether shape() returns
+  bool has_output_shape() const;       // whether output_shape() returns
+  // What is known of a shape whose other sizes need not be. Refused when it is not.
+  size_t rank(size_t input) const;
+  size_t output_rank() const;
+  Shape sizes_from(size_t input, int64_t axis) const;
+  int64_t output_size(size_t output, int64_t axis) const;
   DataType type(size_t input) const;
   DataType output_type(size_t output = 0) const;
   bool is_float(size_t input) const;
@@ -39,6 +46,9 @@ struct NodeReader {
 
   [[noreturn]] void refuse(const std::string& what) const;  // Error{refused} naming operator and node
   void expect_outputs(size_t most) const;                   // refuses further outputs that somebody reads
+
+ private:
+  const Dims& dims(ValueId id, const std::string& place) const;
 };
 
 }  // namespace deepgap

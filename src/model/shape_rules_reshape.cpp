@@ -52,9 +52,9 @@ void check_same_count(ShapeContext& context, const Dims& x, const Dims& out) {
     context.fail(fmt::format("{} cannot become {}", to_string(x), to_string(out)));
 }
 
-// Its length says the rank.
-std::optional<Dims> open_target(ShapeContext& context) {
-  const auto& shape = context.dims(1);
+// The length of an input that is a shape says the rank, where its content is not known.
+std::optional<Dims> open_target(ShapeContext& context, size_t input) {
+  const auto& shape = context.dims(input);
   if (!shape || shape->size() != 1 || !(*shape)[0].known() || (*shape)[0].size > 64) return std::nullopt;
   Dims open;
   for (int64_t i = 0; i < (*shape)[0].size; ++i) open.push_back(context.unknown(0, static_cast<size_t>(i)));
@@ -89,7 +89,7 @@ void reshape(ShapeContext& context) {
   context.set(0, context.type(0), std::nullopt);
   if (auto content = context.content(0)) context.carry(0, std::move(*content));
   const auto target = context.content(1);
-  auto out = target ? resolved_target(context, *target) : open_target(context);
+  auto out = target ? resolved_target(context, *target) : open_target(context, 1);
   if (out && context.dims(0)) check_same_count(context, *context.dims(0), *out);
   context.set(0, context.type(0), std::move(out));
 }
@@ -197,7 +197,7 @@ void constant_of_shape(ShapeContext& context) {
       context.carry(0, std::vector<Dim>(static_cast<size_t>((*shape)[0].size), fixed_dim(*value)));
     return;
   }
-  context.set(0, type, std::nullopt);
+  context.set(0, type, open_target(context, 0));
 }
 
 void expand(ShapeContext& context) {
@@ -208,6 +208,9 @@ void expand(ShapeContext& context) {
       if (dim.size < 0) context.fail(fmt::format("shape {} is negative", to_string(*shape)));
     }
     out = context.broadcast(context.dims(0), *shape, 0);
+  } else if (const auto& x = context.dims(0)) {
+    out = open_target(context, 1);
+    while (out && out->size() < x->size()) out->push_back(context.unknown(0, out->size()));
   }
   context.set(0, context.type(0), std::move(out));
 }

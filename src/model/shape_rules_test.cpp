@@ -189,6 +189,15 @@ TEST(ShapeRules, Reshape) {
   EXPECT_THAT(net.error("Reshape", {net.weights({2, 3}), net.ints({4, -1})}), HasSubstr("cannot become"));
 }
 
+TEST(ShapeRules, TheLengthOfAShapeIsTheRank) {
+  Net net;
+  const auto rank = [](const std::optional<Dims>& dims) { return dims ? static_cast<int>(dims->size()) : -1; };
+  const ValueId three = net.input(dims({3}), DataType::i64);
+  EXPECT_EQ(rank(net.shape("Expand", {net.weights({1, 6}), three})), 3);
+  EXPECT_EQ(rank(net.shape("Expand", {net.weights({1, 2, 1, 6}), three})), 4);
+  EXPECT_EQ(rank(net.shape("ConstantOfShape", {three})), 3);
+}
+
 TEST(ShapeRules, ReshapeContradictions) {
   for (const Ints& target : {Ints{7}, Ints{-1, -1}, Ints{-2, 3}, Ints{2, 3, 0}}) {
     Net net;

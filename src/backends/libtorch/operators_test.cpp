@@ -7,6 +7,7 @@
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
@@ -46,6 +47,56 @@ void expect_values(const at::Tensor& actual, const Floats& expected) {
   const at::Tensor wanted = at::tensor(expected);
   ASSERT_EQ(actual.numel(), wanted.numel());
   EXPECT_TRUE(at::allclose(actual.reshape({-1}), wanted, 1e-4, 1e-4)) << actual;
+}
+
+// Sizes of x that only the run knows.
+Graph with_open_sizes(const LoneNode& node, size_t rank) {
+  Graph graph = graph_of(node, Shape(rank, 1));
+  for (Value& value : graph.values)
+    if (!graph.constants.contains(static_cast<ValueId>(&value - graph.values.data()))) value.dims.reset();
+  Dims& dims = graph.values[0].dims.emplace();
+  for (size_t i = 0; i < rank; ++i) dims.push_back({1, "size" + std::to_string(i)});
+  infer_shapes(graph);
+  return graph;
+}
+
+TEST(TorchOperators, SizesMayChangeFromRunToRun) {
+  const auto axis = [](int64_t axis) { return std::map<std::string, Attribute>{{"axis", axis}}; };
+  const std::vector<LoneNode> nodes{{"Reshape", {}, {ints({0, -1})}},
+                                    {"Flatten", axis(1)},
+                                    {"Flatten", axis(-1)},
+                                    {"Unsqueeze", {}, {ints({-1, 0})}},
+                                    {"Expand", {}, {ints({2, 1, 1, 1})}},
+                                    {"Tile", {}, {ints({1, 2, 3})}},
+                                    {"Transpose"},
+                                    {"Slice", {}, {ints({-2}), ints({INT64_MAX}), ints({2})}},
+                                    {"Slice", {}, {ints({-1}), ints({INT64_MIN}), ints({2}), ints({-1})}},
+                                    {"Gather", axis(-1), {ints({-1, 0})}},
+                                    {"Trilu", {{"upper", int64_t{0}}}},
+                                    {"Softmax", axis(-1)},
+                                    {"ReduceMean", {{"axes", Ints{-1}}}},
+                                    {"ReduceMax", {{"axes", Ints{-1}}}},
+                                    {"CumSum", {}, {ints({1})}}};
+  for (const LoneNode& node : nodes) {
+    const Graph open = with_open_sizes(node, 3);
+    TorchProgram program(open, {});
+    for (const Ints& shape : {Ints{2, 3, 4}, Ints{1, 5, 2}}) {
+      const at::Tensor x = counting(shape);
+      const at::Tensor found = program.run(1, std::span(&x, 1), nullptr)[0], wanted = OneNode{node}.run(x)[0];
+      EXPECT_EQ(found.sizes(), wanted.sizes()) << node.op;
+      EXPECT_TRUE(at::allclose(found, wanted)) << node.op << found << wanted;
+    }
+  }
+  const LoneNode squeeze{"Squeeze", {}, {ints({-2})}};
+  const Graph open = with_open_sizes(squeeze, 3);
+  const at::Tensor x = counting({4, 1, 2});
+  EXPECT_EQ(TorchProgram(open, {}).run(1, std::span(&x, 1), nullptr)[0].sizes(), (Ints{4, 2}));
+}
+
+TEST(TorchOperators, RangesAndShapesOfOpenSizes) {
+  const Graph shape = with_open_sizes({"Shape", {{"start", int64_t{-2}}}}, 3);
+  const at::Tensor x = counting({2, 3, 4});
+  EXPECT_TRUE(at::equal(TorchProgram(shape, {}).run(1, std::span(&x, 1), nullptr)[0], at::tensor(Ints{3, 4})));
 }
 
 TEST(TorchOperators, TransposedConvolution) {

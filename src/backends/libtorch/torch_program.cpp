@@ -90,7 +90,7 @@ void TorchProgram::prepare(int64_t batch) {
   auto plan = std::make_unique<Plan>();
   plan->graph = bind_symbols(graph_, {{batch_symbol, batch}});
   fold(plan->graph);
-  join_sized_by_data(plan->graph);
+  if (open_symbols(plan->graph).empty()) join_sized_by_data(plan->graph);
   plan->values.resize(plan->graph.values.size() + 1);
   for (const Node& node : plan->graph.nodes) add_step(*plan, node);
   std::set<int32_t> needed;

@@ -1,11 +1,10 @@
-// LibTorch on the CPU: what the plug-in calls once the library is loaded.
+#include "backends/libtorch/cpu/cpu_backend.h"
+
 #include "backends/common/host.h"
 #include "backends/libtorch/cpu/cpu_session.h"
 #include "backends/libtorch/cpu/cpu_train_session.h"
 #include "backends/libtorch/decoder/torch_generate.h"
 #include "backends/libtorch/torch_settings.h"
-
-#include <deepgap/backend.h>
 
 #include <ATen/Version.h>
 #include <fmt/format.h>
@@ -21,30 +20,27 @@ std::string onednn_version() {
   return at == std::string::npos ? text : "oneDNN " + text.substr(at + 2, text.find(' ', at + 1) - at - 2);
 }
 
-class TorchCpuBackend final : public Backend {
- public:
-  std::string name() const override { return "libtorch"; }
-  std::string version() const override { return fmt::format("{}, {}, {}", TORCH_VERSION, onednn_version(), at::get_cpu_capability()); }
-  ModelForm form() const override { return ModelForm::graph; }
-  std::vector<std::string> tasks() const override { return {"infer", "train", "generate"}; }
-  std::vector<DeviceInfo> devices() const override { return {{DeviceId{}, cpu_name(), host_memory_bytes(), {}}}; }
-  std::vector<OptionInfo> options() const override { return torch_options(false).infos(); }
-  Support supports(const EngineRequest& request, const GraphSummary& graph) const override {
-    return torch_support(request, graph, name(), devices());
-  }
-  std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override {
-    const TorchSettings settings = torch_options(false).parse(options.options);
-    if (options.task == "generate") {
-      require(supports(options, model.summary()));
-      return make_torch_generate_session(name(), model, options, settings);
-    }
-    require(supports(options, GraphSummary{}));
-    return options.task == "train" ? make_torch_cpu_train_session(model, options, settings)
-                                   : make_torch_cpu_session(model, options, settings);
-  }
-};
-
 }  // namespace
-}  // namespace deepgap
 
-extern "C" __attribute__((visibility("default"))) deepgap::Backend* deepgap_libtorch_engine() { return new deepgap::TorchCpuBackend; }
+std::string TorchCpuBackend::version() const {
+  return fmt::format("{}, {}, {}", TORCH_VERSION, onednn_version(), at::get_cpu_capability());
+}
+
+std::vector<DeviceInfo> TorchCpuBackend::devices() const { return {{DeviceId{}, cpu_name(), host_memory_bytes(), {}}}; }
+
+std::vector<OptionInfo> TorchCpuBackend::options() const { return torch_options(false).infos(); }
+
+Support TorchCpuBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
+  return torch_support(request, graph, name(), devices());
+}
+
+std::unique_ptr<Session> TorchCpuBackend::load(const Model& model, const LoadOptions& options) {
+  const TorchSettings settings = torch_options(false).parse(options.options);
+  const bool generates = options.task == "generate";
+  require(supports(options, generates ? model.summary() : GraphSummary{}));
+  if (generates) return make_torch_generate_session(name(), model, options, settings);
+  return options.task == "train" ? make_torch_cpu_train_session(model, options, settings)
+                                 : make_torch_cpu_session(model, options, settings);
+}
+
+}  // namespace deepgap

@@ -1,4 +1,4 @@
-// Task generate on LibTorch: decoders of GGUF files and of the zoo.
+// Task generate on LibTorch: decoders of GGUF files and of the zoo, and on a CPU ONNX decoders with past key values.
 #pragma once
 
 #include "backends/libtorch/torch_settings.h"

@@ -79,9 +79,7 @@ TorchStep instance_norm(const TorchCall& call) {
 
 TorchStep layer_norm(const TorchCall& call) {
   call.expect_outputs(1);
-  const Shape shape = call.shape(0);
-  const int64_t axis = call.axis(call.int_of("axis", -1), shape.size());
-  const std::vector<int64_t> normalized(shape.begin() + axis, shape.end());
+  const std::vector<int64_t> normalized = call.sizes_from(0, call.axis(call.int_of("axis", -1), call.rank(0)));
   for (size_t i = 1; i < 3; ++i) {
     if (call.has(i) && call.shape(i) != normalized) call.refuse("scale or bias of another shape than what is normalised");
   }
@@ -96,10 +94,10 @@ TorchStep layer_norm(const TorchCall& call) {
 template <bool logarithm>
 TorchStep softmax(const TorchCall& call) {
   const bool old = call.graph.opset < 13;
-  const Shape shape = call.shape(0);
-  const int64_t axis = call.axis(call.int_of("axis", old ? 1 : -1), shape.size());
+  const int64_t axis = call.axis(call.int_of("axis", old ? 1 : -1), call.rank(0));
   const auto apply = [](const at::Tensor& x, int64_t dim) { return logarithm ? at::log_softmax(x, dim) : at::softmax(x, dim); };
   if (!old) return one_output([=](const TorchFrame& frame) { return apply(frame.in(0), axis); });
+  const Shape shape = call.shape(0);
   const int64_t columns = element_count(std::span(shape).subspan(static_cast<size_t>(axis)));
   return one_output([=](const TorchFrame& frame) { return apply(frame.in(0).reshape({-1, columns}), 1).reshape(shape); });
 }

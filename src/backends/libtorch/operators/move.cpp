@@ -1,4 +1,5 @@
 // Shapes, joins and moves of elements, and changes of type.
+#include "backends/libtorch/step_integers.h"
 #include "backends/libtorch/torch_operator.h"
 #include "backends/libtorch/torch_types.h"
 #include "model/padding.h"
@@ -19,14 +20,66 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace deepgap {
 namespace {
 
 // The shape was inferred, whatever the operator reads it from.
-TorchStep reshape(const TorchCall& call) {
+TorchStep reshape_as_inferred(const TorchCall& call) {
   const Shape shape = call.output_shape();
   return one_output([shape](const TorchFrame& frame) { return frame.in(0).reshape(shape); });
+}
+
+TorchStep reshape(const TorchCall& call) {
+  if (call.has_output_shape()) return reshape_as_inferred(call);
+  const StepIntegers wanted(call, 1);
+  const bool copies = call.int_of("allowzero", 0) == 0;  // a size of the input where the shape has 0
+  return one_output([=](const TorchFrame& frame) {
+    std::vector<int64_t> shape = wanted.of(frame);
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (copies && shape[i] == 0) shape[i] = frame.in(0).size(static_cast<int64_t>(i));
+    return frame.in(0).reshape(shape);
+  });
+}
+
+TorchStep flatten(const TorchCall& call) {
+  if (call.has_output_shape()) return reshape_as_inferred(call);
+  const auto rank = static_cast<int64_t>(call.rank(0));
+  const int64_t given = call.int_of("axis", 1), axis = given == rank ? rank : call.axis(given, call.rank(0));
+  return one_output([axis](const TorchFrame& frame) {
+    const auto sizes = frame.in(0).sizes();
+    const auto first = sizes.slice(0, static_cast<size_t>(axis)), last = sizes.slice(static_cast<size_t>(axis));
+    return frame.in(0).reshape({element_count(Shape(first.begin(), first.end())), element_count(Shape(last.begin(), last.end()))});
+  });
+}
+
+// Ascending, counted from 0.
+std::vector<int64_t> moved_axes(const TorchCall& call, size_t rank) {
+  std::vector<int64_t> axes = call.ints_or_input("axes", 1, {});
+  for (int64_t& axis : axes) axis = call.axis(axis, rank);
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
+TorchStep squeeze(const TorchCall& call) {
+  const std::vector<int64_t> axes = call.has_output_shape() ? std::vector<int64_t>() : moved_axes(call, call.rank(0));
+  if (axes.empty()) return reshape_as_inferred(call);
+  return one_output([axes](const TorchFrame& frame) {
+    at::Tensor y = frame.in(0);
+    for (size_t i = axes.size(); i-- > 0;) y = y.squeeze(axes[i]);
+    return y;
+  });
+}
+
+TorchStep unsqueeze(const TorchCall& call) {
+  if (call.has_output_shape()) return reshape_as_inferred(call);
+  const std::vector<int64_t> axes = moved_axes(call, call.output_rank());
+  return one_output([axes](const TorchFrame& frame) {
+    at::Tensor y = frame.in(0);
+    for (const int64_t axis : axes) y = y.unsqueeze(axis);
+    return y;
+  });
 }
 
 TorchStep identity(const TorchCall& call) {
@@ -48,25 +101,40 @@ TorchStep dropout(const TorchCall& call) {
   return identity(call);
 }
 
+// ONNX's shape may have a size of 1 where the input is larger.
+TorchStep expand_while_running(const TorchCall& call) {
+  const StepIntegers wanted(call, 1);
+  return one_output([wanted](const TorchFrame& frame) {
+    std::vector<int64_t> shape = wanted.of(frame);
+    const auto sizes = frame.in(0).sizes();
+    if (shape.size() < sizes.size()) shape.insert(shape.begin(), sizes.size() - shape.size(), 1);
+    const size_t before = shape.size() - sizes.size();
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (shape[before + i] == 1) shape[before + i] = sizes[i];
+    return frame.in(0).expand(shape);
+  });
+}
+
 TorchStep expand(const TorchCall& call) {
+  if (!call.has_output_shape()) return expand_while_running(call);
   const Shape shape = call.output_shape();
   return one_output([shape](const TorchFrame& frame) { return frame.in(0).expand(shape); });
 }
 
 TorchStep tile(const TorchCall& call) {
-  const std::vector<int64_t> repeats = call.integers(1);
-  return one_output([repeats](const TorchFrame& frame) { return frame.in(0).repeat(repeats); });
+  const StepIntegers repeats(call, 1);
+  return one_output([repeats](const TorchFrame& frame) { return frame.in(0).repeat(repeats.of(frame)); });
 }
 
 TorchStep transpose(const TorchCall& call) {
-  std::vector<int64_t> reversed(call.shape(0).size());
+  std::vector<int64_t> reversed(call.rank(0));
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   const std::vector<int64_t> order = call.ints_of("perm", reversed);
   return one_output([order](const TorchFrame& frame) { return frame.in(0).permute(order); });
 }
 
 TorchStep concat(const TorchCall& call) {
-  const int64_t axis = call.axis(call.int_of("axis", 0), call.output_shape().size());
+  const int64_t axis = call.axis(call.int_of("axis", 0), call.output_rank());
   return one_output([axis](const TorchFrame& frame) {
     std::vector<at::Tensor> parts;
     for (size_t i = 0; i < frame.inputs(); ++i) parts.push_back(frame.in(i));
@@ -76,9 +144,9 @@ TorchStep concat(const TorchCall& call) {
 }
 
 TorchStep split(const TorchCall& call) {
-  const int64_t axis = call.axis(call.int_of("axis", 0), call.shape(0).size());
+  const int64_t axis = call.axis(call.int_of("axis", 0), call.rank(0));
   std::vector<int64_t> sizes;
-  for (size_t i = 0; i < call.node.outputs.size(); ++i) sizes.push_back(call.output_shape(i)[static_cast<size_t>(axis)]);
+  for (size_t i = 0; i < call.node.outputs.size(); ++i) sizes.push_back(call.output_size(i, axis));
   return [axis, sizes](TorchFrame& frame) {
     std::vector<at::Tensor> parts = at::split_with_sizes(frame.in(0), sizes, axis);
     for (size_t i = 0; i < parts.size(); ++i) frame.out(i) = std::move(parts[i]);
@@ -103,26 +171,52 @@ at::Tensor positions_of(const SliceRange& range, const at::Device& device) {
   return at::tensor(positions, at::kLong).to(device);
 }
 
-TorchStep slice(const TorchCall& call) {
-  const Shape shape = call.shape(0);
-  const std::vector<int64_t> starts = call.ints_or_input("starts", 1, {}), ends = call.ints_or_input("ends", 2, {});
-  std::vector<int64_t> axes(starts.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  axes = call.ints_or_input("axes", 3, axes);
-  const std::vector<int64_t> steps = call.ints_or_input("steps", 4, std::vector<int64_t>(starts.size(), 1));
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+struct SliceEdges {
+  StepIntegers starts, ends;
+  std::vector<int64_t> axes, steps;
+};
+
+SliceEdges slice_edges(const TorchCall& call) {
+  SliceEdges edges{step_integers(call, "starts", 1, {}), step_integers(call, "ends", 2, {}), {}, {}};
+  const auto known = edges.starts.known();
+  const size_t count = known ? known->size() : static_cast<size_t>(element_count(call.shape(1)));
+  edges.axes.resize(count);
+  std::iota(edges.axes.begin(), edges.axes.end(), 0);
+  edges.axes = call.ints_or_input("axes", 3, edges.axes);
+  edges.steps = call.ints_or_input("steps", 4, std::vector<int64_t>(count, 1));
+  const auto ends = edges.ends.known();
+  const size_t end_count = ends ? ends->size() : static_cast<size_t>(element_count(call.shape(2)));
+  if (end_count != count || edges.axes.size() != count || edges.steps.size() != count)
     call.refuse("starts, ends, axes and steps are not equally many");
+  for (int64_t& axis : edges.axes) axis = call.axis(axis, call.rank(0));
+  if (std::find(edges.steps.begin(), edges.steps.end(), 0) != edges.steps.end()) call.refuse("a step of 0");
+  return edges;
+}
+
+std::vector<OneSlice> slices_of(std::span<const int64_t> shape, const SliceEdges& edges, const std::vector<int64_t>& starts,
+                                const std::vector<int64_t>& ends, const at::Device& device) {
   std::vector<OneSlice> slices;
-  for (size_t i = 0; i < starts.size(); ++i) {
-    const int64_t axis = call.axis(axes[i], shape.size());
-    if (steps[i] == 0) call.refuse("a step of 0");
-    slices.push_back({axis, slice_range(shape[static_cast<size_t>(axis)], starts[i], ends[i], steps[i]), {}});
-    if (slices.back().range.step < 0) slices.back().positions = positions_of(slices.back().range, call.target.device);
+  for (size_t i = 0; i < edges.axes.size(); ++i) {
+    slices.push_back({edges.axes[i], slice_range(shape[static_cast<size_t>(edges.axes[i])], starts[i], ends[i], edges.steps[i]), {}});
+    if (slices.back().range.step < 0) slices.back().positions = positions_of(slices.back().range, device);
   }
-  return one_output([slices](const TorchFrame& frame) {
-    at::Tensor y = frame.in(0);
-    for (const OneSlice& one : slices) y = sliced(y, one);
-    return y;
+  return slices;
+}
+
+at::Tensor sliced(at::Tensor y, const std::vector<OneSlice>& slices) {
+  for (const OneSlice& one : slices) y = sliced(y, one);
+  return y;
+}
+
+TorchStep slice(const TorchCall& call) {
+  const SliceEdges edges = slice_edges(call);
+  if (call.has_shape(0) && edges.starts.known() && edges.ends.known()) {
+    const auto slices = slices_of(call.shape(0), edges, *edges.starts.known(), *edges.ends.known(), call.target.device);
+    return one_output([slices](const TorchFrame& frame) { return sliced(frame.in(0), slices); });
+  }
+  return one_output([edges, device = call.target.device](const TorchFrame& frame) {
+    const at::Tensor& x = frame.in(0);
+    return sliced(x, slices_of(x.sizes(), edges, edges.starts.of(frame), edges.ends.of(frame), device));
   });
 }
 
@@ -210,16 +304,16 @@ TorchStep space_to_depth(const TorchCall& call) {
   });
 }
 
-// Makes those too large to be folded (model/eval/fold_constants.h); one element seen everywhere.
+// Makes those too large to be folded (model/eval/fold_constants.h), or of sizes that change; one element seen everywhere.
 TorchStep constant_of_shape(const TorchCall& call) {
-  const Shape shape = call.output_shape();
+  const StepIntegers shape = call.has_output_shape() ? StepIntegers(call.output_shape()) : StepIntegers(call, 0);
   at::Tensor value = at::zeros({}, call.target.options());
   if (const auto found = call.node.attributes.find("value"); found != call.node.attributes.end()) {
     const Tensor& given = std::get<Tensor>(found->second);  // shape inference has looked
     value = torch_copy(given).reshape({}).to(call.target.device);
     if (given.type == DataType::f32) value = value.to(call.target.floats);
   }
-  return one_output([value, shape](const TorchFrame&) { return value.expand(shape); });
+  return one_output([value, shape](const TorchFrame& frame) { return value.expand(shape.of(frame)); });
 }
 
 TorchStep eye_like(const TorchCall& call) {
@@ -248,17 +342,17 @@ const bool registered[] = {
     add_torch_operator("Dropout", dropout),
     add_torch_operator("Expand", expand),
     add_torch_operator("EyeLike", eye_like),
-    add_torch_operator("Flatten", reshape),
+    add_torch_operator("Flatten", flatten),
     add_torch_operator("Identity", identity),
     add_torch_operator("Pad", pad),
     add_torch_operator("Reshape", reshape),
     add_torch_operator("Slice", slice),
     add_torch_operator("SpaceToDepth", space_to_depth),
     add_torch_operator("Split", split),
-    add_torch_operator("Squeeze", reshape),
+    add_torch_operator("Squeeze", squeeze),
     add_torch_operator("Tile", tile),
     add_torch_operator("Transpose", transpose),
-    add_torch_operator("Unsqueeze", reshape),
+    add_torch_operator("Unsqueeze", unsqueeze),
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Picking and writing elements by indices. ONNX counts negative indices from the end; ATen wants them positive.
+#include "backends/libtorch/step_integers.h"
 #include "backends/libtorch/torch_operator.h"
 
 #include <ATen/ops/add.h>
@@ -31,17 +32,20 @@ using Ints = std::vector<int64_t>;
 at::Tensor positive(const at::Tensor& indices, int64_t size) { return at::remainder(indices.to(at::kLong), size); }
 
 TorchStep gather(const TorchCall& call) {
-  const Shape shape = call.shape(0), result = call.output_shape();
-  const int64_t axis = call.axis(call.int_of("axis", 0), shape.size()), size = shape[static_cast<size_t>(axis)];
-  return one_output([=](const TorchFrame& frame) {
-    return at::index_select(frame.in(0), axis, positive(frame.in(1).reshape({-1}), size)).reshape(result);
+  const int64_t axis = call.axis(call.int_of("axis", 0), call.rank(0));
+  return one_output([axis](const TorchFrame& frame) {
+    const at::Tensor &data = frame.in(0), &indices = frame.in(1);
+    Ints result = data.sizes().vec();
+    const auto place = result.erase(result.begin() + axis);
+    result.insert(place, indices.sizes().begin(), indices.sizes().end());
+    return at::index_select(data, axis, positive(indices.reshape({-1}), data.size(axis))).reshape(result);
   });
 }
 
 TorchStep gather_elements(const TorchCall& call) {
-  const Shape shape = call.shape(0);
-  const int64_t axis = call.axis(call.int_of("axis", 0), shape.size()), size = shape[static_cast<size_t>(axis)];
-  return one_output([=](const TorchFrame& frame) { return at::gather(frame.in(0), axis, positive(frame.in(1), size)); });
+  const int64_t axis = call.axis(call.int_of("axis", 0), call.rank(0));
+  return one_output(
+      [axis](const TorchFrame& frame) { return at::gather(frame.in(0), axis, positive(frame.in(1), frame.in(0).size(axis))); });
 }
 
 // ATen's names for ONNX's reductions; "" for none.
@@ -140,12 +144,14 @@ TorchStep one_hot(const TorchCall& call) {
 }
 
 TorchStep trilu(const TorchCall& call) {
-  const Shape shape = call.shape(0);
-  if (shape.size() < 2) call.refuse("an input without rows and columns");
-  const int64_t rows = shape[shape.size() - 2], columns = shape.back();
-  const int64_t diagonal = call.has(1) ? std::clamp<int64_t>(call.integers(1).at(0), -rows, columns) : 0;
-  if (call.int_of("upper", 1) != 0) return one_output([diagonal](const TorchFrame& frame) { return at::triu(frame.in(0), diagonal); });
-  return one_output([diagonal](const TorchFrame& frame) { return at::tril(frame.in(0), diagonal); });
+  if (call.rank(0) < 2) call.refuse("an input without rows and columns");
+  const StepIntegers given = call.has(1) ? StepIntegers(call, 1) : StepIntegers(Ints{0});
+  const bool upper = call.int_of("upper", 1) != 0;
+  return one_output([=](const TorchFrame& frame) {
+    const at::Tensor& x = frame.in(0);
+    const int64_t diagonal = std::clamp<int64_t>(given.of(frame).at(0), -x.size(-2), x.size(-1));
+    return upper ? at::triu(x, diagonal) : at::tril(x, diagonal);
+  });
 }
 
 TorchStep reverse_sequence(const TorchCall& call) {

@@ -27,16 +27,17 @@ using Reduction = at::Tensor (*)(const at::Tensor&, at::IntArrayRef, bool);
 
 template <Reduction function>
 TorchStep reduce(const TorchCall& call) {
-  const std::vector<int64_t> axes = reduced_axes(call, call.shape(0).size());
+  const std::vector<int64_t> axes = reduced_axes(call, call.rank(0));
   const bool keep = call.int_of("keepdims", 1) != 0;
   // No axes would mean all of them to ATen. Each element is reduced alone.
   if (axes.empty()) return one_output([](const TorchFrame& frame) { return function(frame.in(0).unsqueeze(-1), -1, false); });
   return one_output([=](const TorchFrame& frame) { return function(frame.in(0), axes, keep); });
 }
 
-// ATen has no extreme value for an empty axis.
+// ATen has no extreme value for an empty axis. It says so itself where only the run knows the sizes.
 template <Reduction function>
 TorchStep reduce_to_extreme(const TorchCall& call) {
+  if (!call.has_shape(0)) return reduce<function>(call);
   const Shape shape = call.shape(0);
   for (const int64_t axis : reduced_axes(call, shape.size()))
     if (shape[static_cast<size_t>(axis)] == 0) call.refuse("its axis has no elements");
@@ -77,7 +78,7 @@ at::Tensor running_sum(const at::Tensor& x, int64_t axis, bool exclusive) {
 }
 
 TorchStep cumulative_sum(const TorchCall& call) {
-  const int64_t axis = call.axis(call.integers(1).at(0), call.shape(0).size());
+  const int64_t axis = call.axis(call.integers(1).at(0), call.rank(0));
   const bool exclusive = call.int_of("exclusive", 0) != 0, reverse = call.int_of("reverse", 0) != 0;
   if (!reverse) return one_output([=](const TorchFrame& frame) { return running_sum(frame.in(0), axis, exclusive); });
   return one_output([=](const TorchFrame& frame) { return at::flip(running_sum(at::flip(frame.in(0), axis), axis, exclusive), axis); });

@@ -1,7 +1,9 @@
 #include "model/content_check.h"
 
 #include "model/graph_tools.h"
+#include "model/node_reader.h"
 #include "model/packed_weights.h"
+#include "model/tensor_contents.h"
 
 #include <deepgap/error.h>
 
@@ -15,21 +17,6 @@
 
 namespace deepgap {
 namespace {
-
-struct Scaling {
-  const Graph& graph;
-  const Node& node;
-
-  [[noreturn]] void fail(const std::string& cause) const {
-    throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, cause));
-  }
-  bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i] != no_value; }
-  DataType type(size_t i) const { return graph.values[static_cast<size_t>(node.inputs[i])].type; }
-  const Tensor* constant(size_t i) const {
-    const Tensor* tensor = has(i) ? constant_of(graph, node.inputs[i]) : nullptr;
-    return tensor == nullptr || tensor->data == nullptr ? nullptr : tensor;
-  }
-};
 
 bool is_packed(const Tensor* constant) { return constant != nullptr && packed_content(*constant) != nullptr; }
 
@@ -52,15 +39,15 @@ bool is_levels(DataType type) {
   return type == DataType::u8 || type == DataType::i8 || type == DataType::u16 || type == DataType::i16 || type == DataType::i32;
 }
 
-void check_scale(const Scaling& at) {
-  const Tensor* scale = at.constant(1);
+void check_scale(const NodeReader& at) {
+  const Tensor* scale = at.content(1);
   if (scale == nullptr || is_packed(scale)) return;  // powers of two
   if (scale->shape.size() > 1 && attribute_int(at.node, "block_size", 0) == 0)
     at.fail(fmt::format("its scale has {} dimensions; it is one value, or one for each slice of the axis", scale->shape.size()));
   if (scale->type != DataType::f32) return;
-  for (int64_t i = 0; i < element_count(scale->shape); ++i) {
-    float value;
-    std::memcpy(&value, scale->data.get() + i * static_cast<int64_t>(sizeof(value)), sizeof(value));
+  const std::vector<float> scales = contents<float>(*scale);
+  for (size_t i = 0; i < scales.size(); ++i) {
+    const float value = scales[i];
     if (std::isnormal(value) && value > 0) continue;
     const char* what = std::isnan(value)   ? "NaN"
                        : std::isinf(value) ? "infinite"
@@ -71,17 +58,17 @@ void check_scale(const Scaling& at) {
   }
 }
 
-void check_zero_point(const Scaling& at) {
+void check_zero_point(const NodeReader& at) {
   if (!at.has(2)) return;
   const DataType type = at.type(2);
-  if (!is_levels(type) && !is_packed(at.constant(2)))
+  if (!is_levels(type) && !is_packed(at.content(2)))
     at.fail(fmt::format("the zero point is {}, which cannot hold quantized levels", name_of(type)));
   if (at.node.op == "QuantizeLinear") {
     if (type == DataType::i32) at.fail("the zero point is int32, to which nothing is quantized");
   } else if (type != at.type(0)) {
     at.fail(fmt::format("the zero point is {}, the levels are {}", name_of(type), name_of(at.type(0))));
   }
-  const Tensor *zero = at.constant(2), *scale = at.constant(1);
+  const Tensor *zero = at.content(2), *scale = at.content(1);
   if (zero == nullptr) return;
   if (scale != nullptr && element_count(zero->shape) != element_count(scale->shape)) {
     at.fail(fmt::format("{} zero points for {} scales", element_count(zero->shape), element_count(scale->shape)));
@@ -92,7 +79,7 @@ void check_zero_point(const Scaling& at) {
   }
 }
 
-void check_types(const Scaling& at, const std::set<ValueId>& packed) {
+void check_types(const NodeReader& at, const std::set<ValueId>& packed) {
   if (at.node.inputs.size() < 2 || !at.has(0) || !at.has(1)) at.fail("it needs an input and a scale");
   if (at.node.op == "DequantizeLinear" && !is_levels(at.type(0)) && !packed.contains(at.node.inputs[0])) {
     at.fail(fmt::format("its input is {}, which cannot hold quantized levels", name_of(at.type(0))));
@@ -145,7 +132,7 @@ void check_scaling(const Graph& graph) {
   const std::set<ValueId> packed = packed_values(graph);
   for (const Node& node : graph.nodes) {
     if (!node.domain.empty() || (node.op != "QuantizeLinear" && node.op != "DequantizeLinear")) continue;
-    const Scaling at{graph, node};
+    const NodeReader at{"", graph, node};
     check_types(at, packed);
     check_scale(at);
     check_zero_point(at);

@@ -5,13 +5,13 @@
 #include "model/growing_graph.h"
 #include "model/known_contents.h"
 #include "model/node_body.h"
+#include "model/tensor_contents.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -28,9 +28,7 @@ template <typename T>
 std::optional<T> known(const Graph& graph, ValueId id, DataType type) {
   const Tensor* tensor = constant_of(graph, id);
   if (tensor == nullptr || tensor->type != type || element_count(tensor->shape) != 1) return std::nullopt;
-  T value;
-  std::memcpy(&value, tensor->data.get(), sizeof(value));  // the bytes may be unaligned
-  return value;
+  return contents<T>(*tensor)[0];
 }
 
 Tensor scalar(int64_t value) {

@@ -1,4 +1,7 @@
 #include "model/graph_tools.h"
+
+#include "base/test_error.h"
+#include "model/node_reader.h"
 #include "model/onnx_test_files.h"
 #include "model/zoo/zoo.h"
 
@@ -101,6 +104,46 @@ TEST(GraphTools, ConsumersListEachReaderOnce) {
   add_node(model.mutable_graph(), "Add", {"x", "x"}, {"y"});
   const Graph graph = read_model(model);
   EXPECT_THAT(consumers(graph)[static_cast<size_t>(graph.inputs[0])], ElementsAre(0));
+}
+
+// A ReduceSum of x over axes that are constant, or computed while the network runs.
+Graph reduction(std::optional<Tensor> axes) {
+  Graph graph;
+  graph.values = {{"x", DataType::f32, Dims{{2, ""}, {3, ""}, {4, ""}}}, {"axes", DataType::i64, Dims{{1, ""}}}, {"y", DataType::f32, {}}};
+  if (axes) graph.constants.emplace(1, *axes);
+  graph.nodes = {{.name = "sum", .op = "ReduceSum", .inputs = {0, 1}, .outputs = {2}}};
+  return graph;
+}
+
+template <typename T>
+Tensor axes_tensor(DataType type, T axis) {
+  Tensor axes = make_tensor(type, {1});
+  writable<T>(axes)[0] = axis;
+  return axes;
+}
+
+TEST(NodeReader, ReadsWhatIsConstantOrGiven) {
+  const Graph constant = reduction(axes_tensor<int32_t>(DataType::i32, -1)), open = reduction(std::nullopt);
+  const NodeReader reader{"native", constant, constant.nodes[0]}, of_open{"native", open, open.nodes[0]};
+  EXPECT_THAT(reduced_axes(reader, 3), ElementsAre(2));
+  EXPECT_FALSE(reader.is_open(1));
+  EXPECT_TRUE(of_open.is_open(1));
+  EXPECT_EQ(
+      error_of([&] { of_open.integers(1); }, ErrorKind::refused),
+      "native does not run operator ReduceSum (node 'sum'): its input 1 is computed while the network runs, only a constant is taken");
+  const std::vector<Tensor> given{make_tensor(DataType::f32, {2, 3, 4}), axes_tensor<int64_t>(DataType::i64, 1)};
+  EXPECT_THAT(reduced_axes({"the reference interpreter", open, open.nodes[0], given}, 3), ElementsAre(1)) << "all contents are known there";
+}
+
+TEST(NodeReader, AContradictionOfTheModelIsNamed) {
+  const Graph outside = reduction(axes_tensor<int64_t>(DataType::i64, 3)), other = reduction(axes_tensor<float>(DataType::f32, 1));
+  EXPECT_EQ(error_of(
+                [&] {
+                  reduced_axes({"native", outside, outside.nodes[0]}, 3);
+                },
+                ErrorKind::input),
+            "node 'sum' (ReduceSum): axis 3 does not fit rank 3");
+  EXPECT_THAT(error_of([&] { reduced_axes({"native", other, other.nodes[0]}, 3); }, ErrorKind::input), HasSubstr("expected integers"));
 }
 
 }  // namespace

@@ -3,13 +3,14 @@
 #include "model/checked.h"
 #include "model/graph_tools.h"
 #include "model/known_contents.h"
+#include "model/node_body.h"
+#include "model/tensor_contents.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace deepgap {
 namespace {
@@ -24,13 +25,9 @@ std::map<std::string, ShapeRule, std::less<>>& rules() {
 
 template <typename T>
 std::vector<Dim> dims_of(const Tensor& tensor) {
-  std::vector<Dim> content(static_cast<size_t>(element_count(tensor.shape)));
-  for (size_t i = 0; i < content.size(); ++i) {
-    T value{};
-    std::memcpy(&value, tensor.data.get() + i * sizeof(T), sizeof(T));
-    content[i] = fixed_dim(static_cast<int64_t>(value));
-  }
-  return content;
+  std::vector<Dim> dims;
+  for (const T value : contents<T>(tensor)) dims.push_back(fixed_dim(static_cast<int64_t>(value)));
+  return dims;
 }
 
 std::optional<std::vector<Dim>> integer_content(const Tensor& tensor) {
@@ -44,9 +41,12 @@ std::optional<std::vector<Dim>> integer_content(const Tensor& tensor) {
 
 }  // namespace
 
-void ShapeContext::fail(std::string_view cause) const {
-  throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node_.name, node_.op, cause));
+std::optional<std::vector<int64_t>> axes_of(ShapeContext& context) {
+  if (context.has_input(1)) return context.integers(1);
+  return attribute_ints(context.node(), "axes", {});
 }
+
+void ShapeContext::fail(std::string_view cause) const { fail_node(node_, std::string(cause)); }
 
 ValueId ShapeContext::input(size_t i) const {
   if (!has_input(i)) fail(fmt::format("input {} is missing", i));

@@ -1,42 +1,43 @@
 #include "model/node_reader.h"
 
+#include "base/words.h"
 #include "model/eval/element_types.h"
 #include "model/graph_tools.h"
+#include "model/node_body.h"
+#include "model/tensor_contents.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace deepgap {
-namespace {
-
-template <typename T>
-std::vector<T> contents(const Tensor& tensor) {
-  std::vector<T> values(static_cast<size_t>(element_count(tensor.shape)));
-  if (!values.empty()) std::memcpy(values.data(), tensor.data.get(), values.size() * sizeof(T));  // the bytes may be unaligned
-  return values;
-}
-
-}  // namespace
 
 std::string NodeReader::operator_name() const { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
 
-bool NodeReader::is_constant(size_t input) const { return has(input) && constant_of(graph, node.inputs[input]) != nullptr; }
+const Tensor* NodeReader::content(size_t input) const {
+  const Tensor* tensor = nullptr;
+  if (!inputs.empty()) {
+    if (input < inputs.size()) tensor = &inputs[input];
+  } else if (has(input)) {
+    tensor = constant_of(graph, node.inputs[input]);
+  }
+  return tensor == nullptr || tensor->data == nullptr ? nullptr : tensor;
+}
 
 const Tensor& NodeReader::constant(size_t input) const {
-  if (!is_constant(input)) refuse(fmt::format("its input {} is computed while the network runs, only a constant is taken", input));
-  return *constant_of(graph, node.inputs[input]);
+  const Tensor* tensor = content(input);
+  if (tensor == nullptr) refuse(fmt::format("its input {} is computed while the network runs, only a constant is taken", input));
+  return *tensor;
 }
 
 std::vector<int64_t> NodeReader::integers(size_t input) const {
   const Tensor& tensor = constant(input);
-  if (tensor.type == DataType::i64) return contents<int64_t>(tensor);
-  if (tensor.type != DataType::i32) refuse(fmt::format("its input {} is {}, expected integers", input, name_of(tensor.type)));
-  const auto narrow = contents<int32_t>(tensor);
-  return {narrow.begin(), narrow.end()};
+  const auto values = integer_contents(tensor);
+  if (!values) fail(fmt::format("its input {} is {}, expected integers", input, name_of(tensor.type)));
+  return *values;
 }
 
 double NodeReader::number(size_t input) const {
@@ -107,8 +108,12 @@ bool NodeReader::is_float(size_t input) const {
 
 int64_t NodeReader::axis(int64_t axis, size_t rank) const {
   const auto size = static_cast<int64_t>(rank);
-  if (axis < -size || axis >= size) refuse(fmt::format("axis {} of {} dimensions", axis, rank));
+  if (axis < -size || axis >= size) fail(fmt::format("axis {} does not fit rank {}", axis, rank));
   return axis < 0 ? axis + size : axis;
+}
+
+size_t NodeReader::axis_of(std::string_view name, int64_t fallback, size_t rank) const {
+  return static_cast<size_t>(axis(int_of(name, fallback), rank));
 }
 
 int64_t NodeReader::int_of(std::string_view name, int64_t fallback) const { return attribute_int(node, name, fallback); }
@@ -123,14 +128,28 @@ std::vector<int64_t> NodeReader::ints_or_input(std::string_view attribute, size_
   return has(input) ? integers(input) : fallback;
 }
 
+// `what` may quote an attribute.
+void NodeReader::fail(const std::string& what) const { fail_node(node, printable(what)); }
+
 void NodeReader::refuse(const std::string& what) const {
-  throw Error(ErrorKind::refused, fmt::format("{} does not run operator {} (node '{}'): {}", engine, operator_name(), node.name, what));
+  throw Error(ErrorKind::refused,
+              fmt::format("{} does not run operator {} (node '{}'): {}", engine, operator_name(), node.name, printable(what)));
 }
 
 void NodeReader::expect_outputs(size_t most) const {
   for (size_t i = most; i < node.outputs.size(); ++i) {
     if (node.outputs[i] != no_value) refuse(fmt::format("its output {} is not computed", i));
   }
+}
+
+std::vector<int64_t> reduced_axes(const NodeReader& reader, size_t rank) {
+  std::vector<int64_t> axes = reader.ints_or_input("axes", 1, {});
+  if (axes.empty() && reader.int_of("noop_with_empty_axes", 0) == 0) {
+    axes.resize(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  for (int64_t& axis : axes) axis = reader.axis(axis, rank);
+  return axes;
 }
 
 }  // namespace deepgap

@@ -2,12 +2,12 @@
 
 #include "model/graph_tools.h"
 #include "model/node_body.h"
+#include "model/tensor_contents.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,9 +19,7 @@ namespace {
 std::vector<float> floats_of(const Tensor& tensor, const std::string& name) {
   if (tensor.type != DataType::f32)
     throw Error(ErrorKind::input, fmt::format("the scale '{}' is {}, not float32", name, deepgap::name_of(tensor.type)));
-  std::vector<float> values(static_cast<size_t>(element_count(tensor.shape)));
-  if (!values.empty()) std::memcpy(values.data(), tensor.data.get(), values.size() * sizeof(float));  // the bytes may be unaligned
-  return values;
+  return contents<float>(tensor);
 }
 
 class Expander {

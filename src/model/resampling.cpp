@@ -1,6 +1,8 @@
 #include "model/resampling.h"
 
 #include "model/graph_tools.h"
+#include "model/node_body.h"
+#include "model/tensor_contents.h"
 
 #include <deepgap/error.h>
 
@@ -9,39 +11,26 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 namespace deepgap {
 namespace {
 
-[[noreturn]] void fail(const Node& node, ErrorKind kind, const std::string& cause) {
-  throw Error(kind, fmt::format("node '{}' ({}): {}", node.name, node.op, cause));
-}
-
-template <typename T>
-std::vector<T> list_of(const Tensor* tensor) {
-  if (tensor == nullptr) return {};
-  std::vector<T> values(static_cast<size_t>(element_count(tensor->shape)));
-  if (!values.empty()) std::memcpy(values.data(), tensor->data.get(), values.size() * sizeof(T));  // the bytes may be unaligned
-  return values;
-}
-
 // Scales as an attribute (Upsample-7), input 1 (to opset 10) or input 2.
 std::vector<float> scales_of(const Node& node, int opset, const ResizeInput& input) {
   if (const auto found = node.attributes.find("scales"); found != node.attributes.end()) {
     if (const auto* scales = std::get_if<std::vector<float>>(&found->second)) return *scales;
-    fail(node, ErrorKind::input, "scales should be a list of floats");
+    fail_node(node, "scales should be a list of floats");
   }
   const Tensor* scales = input(node.op == "Upsample" || opset < 11 ? 1 : 2);
-  if (scales != nullptr && scales->type != DataType::f32) fail(node, ErrorKind::input, "scales should be float32");
-  return list_of<float>(scales);
+  if (scales != nullptr && scales->type != DataType::f32) fail_node(node, "scales should be float32");
+  return scales == nullptr ? std::vector<float>() : contents<float>(*scales);
 }
 
 std::vector<int64_t> sizes_of(const Node& node, int opset, const ResizeInput& input) {
   const Tensor* sizes = node.op == "Resize" && opset >= 11 ? input(3) : nullptr;
-  if (sizes != nullptr && sizes->type != DataType::i64) fail(node, ErrorKind::input, "sizes should be int64");
-  return list_of<int64_t>(sizes);
+  if (sizes != nullptr && sizes->type != DataType::i64) fail_node(node, "sizes should be int64");
+  return sizes == nullptr ? std::vector<int64_t>() : contents<int64_t>(*sizes);
 }
 
 std::vector<size_t> axes_of(const Node& node, size_t rank) {
@@ -50,9 +39,9 @@ std::vector<size_t> axes_of(const Node& node, size_t rank) {
   const auto count = static_cast<int64_t>(rank);
   std::vector<size_t> axes;
   for (const int64_t axis : attribute_ints(node, "axes", all)) {
-    if (axis < -count || axis >= count) fail(node, ErrorKind::input, fmt::format("axis {} does not exist in rank {}", axis, rank));
+    if (axis < -count || axis >= count) fail_node(node, fmt::format("axis {} does not exist in rank {}", axis, rank));
     const auto at = static_cast<size_t>(axis < 0 ? axis + count : axis);
-    if (std::find(axes.begin(), axes.end(), at) != axes.end()) fail(node, ErrorKind::input, fmt::format("axis {} is given twice", axis));
+    if (std::find(axes.begin(), axes.end(), at) != axes.end()) fail_node(node, fmt::format("axis {} is given twice", axis));
     axes.push_back(at);
   }
   return axes;
@@ -62,12 +51,12 @@ std::vector<size_t> axes_of(const Node& node, size_t rank) {
 constexpr int64_t most_elements = int64_t{1} << 46;
 
 void check_size(const Node& node, int64_t size) {
-  if (size < 0 || size > most_elements) fail(node, ErrorKind::input, fmt::format("size {} is negative or more than 2^46", size));
+  if (size < 0 || size > most_elements) fail_node(node, fmt::format("size {} is negative or more than 2^46", size));
 }
 
 void set_scales(const Node& node, const std::vector<float>& scales, std::vector<ResizedAxis>& axes) {
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (!(scales[i] > 0) || !std::isfinite(scales[i])) fail(node, ErrorKind::input, fmt::format("scale {} is not positive", scales[i]));
+    if (!(scales[i] > 0) || !std::isfinite(scales[i])) fail_node(node, fmt::format("scale {} is not positive", scales[i]));
     axes[i].scale = scales[i];
     axes[i].out = scaled_size(axes[i].in, scales[i]);
     check_size(node, axes[i].out);
@@ -88,9 +77,10 @@ void set_sizes(const Node& node, const std::vector<int64_t>& sizes, std::vector<
 
 void set_crop(const Node& node, const ResizeInput& input, std::vector<ResizedAxis>& axes) {
   const Tensor* crop = input(1);
-  if (crop != nullptr && crop->type != DataType::f32) fail(node, ErrorKind::refused, "roi that is not float32 is not handled here");
-  const auto ends = list_of<float>(crop);
-  if (ends.size() != 2 * axes.size()) fail(node, ErrorKind::input, "roi does not have a beginning and an end for each axis");
+  if (crop != nullptr && crop->type != DataType::f32)
+    throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): roi that is not float32 is not handled here", node.name, node.op));
+  const auto ends = crop == nullptr ? std::vector<float>() : contents<float>(*crop);
+  if (ends.size() != 2 * axes.size()) fail_node(node, "roi does not have a beginning and an end for each axis");
   for (size_t i = 0; i < axes.size(); ++i) {
     axes[i].crop_begin = ends[i];
     axes[i].crop_end = ends[i + axes.size()];
@@ -224,13 +214,13 @@ Resizing resizing_of(const Node& node, int opset, const Shape& shape, const Resi
                     .antialias = attribute_int(node, "antialias", 0) != 0,
                     .axes = {}};
   if (resizing.mode != "nearest" && resizing.mode != "linear" && resizing.mode != "cubic")
-    fail(node, ErrorKind::input, "mode '" + resizing.mode + "' does not exist");
+    fail_node(node, "mode '" + resizing.mode + "' does not exist");
   std::vector<ResizedAxis> axes;
   for (const size_t axis : axes_of(node, shape.size())) axes.push_back({.axis = axis, .in = shape[axis]});
   const auto scales = scales_of(node, opset, input);
   const auto sizes = sizes_of(node, opset, input);
   if ((sizes.empty() ? scales.size() : sizes.size()) != axes.size())
-    fail(node, ErrorKind::input, fmt::format("{} scales and {} sizes for {} axes", scales.size(), sizes.size(), axes.size()));
+    fail_node(node, fmt::format("{} scales and {} sizes for {} axes", scales.size(), sizes.size(), axes.size()));
   if (sizes.empty())
     set_scales(node, scales, axes);
   else
@@ -239,7 +229,7 @@ Resizing resizing_of(const Node& node, int opset, const Shape& shape, const Resi
   if (crops) set_crop(node, input, axes);
   for (const ResizedAxis& axis : axes) {
     const bool whole = !crops || (axis.crop_begin == 0 && axis.crop_end == 1);
-    if (axis.in == 0 && axis.out > 0) fail(node, ErrorKind::input, fmt::format("axis {} is empty and is to have {}", axis.axis, axis.out));
+    if (axis.in == 0 && axis.out > 0) fail_node(node, fmt::format("axis {} is empty and is to have {}", axis.axis, axis.out));
     if (axis.in != axis.out || axis.scale != 1 || !whole) resizing.axes.push_back(axis);
   }
   return resizing;

@@ -68,6 +68,9 @@ std::string to_string(const Dims& dims);  // "[2*N,3,224]"
 using ShapeRule = void (*)(ShapeContext&);
 bool add_shape_rules(std::initializer_list<std::pair<const char*, ShapeRule>> rules);
 
+// Returns axes that are an attribute, or an input in later opsets; nullopt: not known before the model runs.
+std::optional<std::vector<int64_t>> axes_of(ShapeContext& context);
+
 // Rules that several files use.
 void same_as_input(ShapeContext& context);  // output 0 has input 0's type and dims, and its content where there is one
 

@@ -2,12 +2,12 @@
 #include "model/graph_tools.h"
 #include "model/onnx_types.h"
 #include "model/shape_rules.h"
+#include "model/tensor_contents.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace deepgap {
 namespace {
@@ -18,15 +18,8 @@ constexpr int64_t most_elements = int64_t{1} << 46;
 std::optional<double> number(ShapeContext& context, size_t i) {
   const Tensor* tensor = context.constant(i);
   if (tensor == nullptr || element_count(tensor->shape) != 1) return std::nullopt;
-  if (tensor->type == DataType::f64) {
-    double value;
-    std::memcpy(&value, tensor->data.get(), sizeof(value));
-    return value;
-  }
-  if (tensor->type != DataType::f32) return std::nullopt;
-  float value;
-  std::memcpy(&value, tensor->data.get(), sizeof(value));
-  return value;
+  if (tensor->type == DataType::f64) return contents<double>(*tensor)[0];
+  return tensor->type == DataType::f32 ? std::optional<double>(contents<float>(*tensor)[0]) : std::nullopt;
 }
 
 std::optional<int64_t> integer(ShapeContext& context, size_t i) {

@@ -3,12 +3,12 @@
 #include "model/graph_tools.h"
 #include "model/resampling.h"
 #include "model/shape_rules.h"
+#include "model/tensor_contents.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 namespace deepgap {
@@ -148,9 +148,7 @@ void pad(ShapeContext& context) {
 std::optional<std::vector<float>> floats(ShapeContext& context, size_t i) {
   const Tensor* tensor = context.constant(i);
   if (tensor == nullptr || tensor->type != DataType::f32 || tensor->shape.size() != 1 || tensor->shape[0] > 64) return std::nullopt;
-  std::vector<float> values(static_cast<size_t>(tensor->shape[0]));
-  if (!values.empty()) std::memcpy(values.data(), tensor->data.get(), values.size() * sizeof(float));
-  return values;
+  return contents<float>(*tensor);
 }
 
 Dim scaled(ShapeContext& context, const Dim& in, float scale, size_t axis) {

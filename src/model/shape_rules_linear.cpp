@@ -48,12 +48,6 @@ void matmul(ShapeContext& context) {
   context.set(0, context.type(0), std::move(out));
 }
 
-// Axes as an attribute, or as an input in later opsets; nullopt: not known before the model runs.
-std::optional<std::vector<int64_t>> axes_of(ShapeContext& context) {
-  if (context.has_input(1)) return context.integers(1);
-  return attribute_ints(context.node(), "axes", {});
-}
-
 void reduce(ShapeContext& context) {
   const auto& x = context.dims(0);
   context.set(0, context.type(0), std::nullopt);

@@ -94,12 +94,6 @@ void reshape(ShapeContext& context) {
   context.set(0, context.type(0), std::move(out));
 }
 
-// Axes as an attribute (to opset 12) or as an input.
-std::optional<std::vector<int64_t>> axes_of(ShapeContext& context) {
-  if (context.has_input(1)) return context.integers(1);
-  return attribute_ints(context.node(), "axes", {});
-}
-
 void squeeze(ShapeContext& context) {
   const auto& x = context.dims(0);
   const auto axes = axes_of(context);

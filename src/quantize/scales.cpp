@@ -1,12 +1,13 @@
 #include "quantize/scales.h"
 
+#include "model/tensor_contents.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace deepgap {
 namespace {
@@ -15,8 +16,7 @@ constexpr float least_scale = 1e-20F;  // products of two stay normal numbers
 constexpr double most_bias_levels = 1 << 30;
 
 std::vector<float> floats_of(const Tensor& tensor, const std::string& node, const char* what) {
-  std::vector<float> values(static_cast<size_t>(element_count(tensor.shape)));
-  std::memcpy(values.data(), tensor.data.get(), values.size() * sizeof(float));  // the bytes may be unaligned
+  std::vector<float> values = contents<float>(tensor);
   for (size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     throw Error(ErrorKind::input, fmt::format("node '{}': {} hold {} at position {}; no scale fits it", node, what,

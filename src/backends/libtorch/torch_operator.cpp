@@ -1,6 +1,6 @@
 #include "backends/libtorch/torch_operator.h"
 
-#include "model/eval/evaluator.h"
+#include "model/translated_nodes.h"
 
 #include <fmt/format.h>
 
@@ -13,12 +13,6 @@ namespace {
 std::map<std::string, TorchOperator>& table() {
   static std::map<std::string, TorchOperator> operators;
   return operators;
-}
-
-// The evaluator computes it before anything runs if its inputs are constant.
-bool may_be_folded(const std::string& op) {
-  const std::vector<std::string> evaluated = evaluated_operators();
-  return op == "Size" || std::binary_search(evaluated.begin(), evaluated.end(), op);
 }
 
 }  // namespace

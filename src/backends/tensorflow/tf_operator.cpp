@@ -1,7 +1,7 @@
 #include "backends/tensorflow/tf_operator.h"
 
-#include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
+#include "model/translated_nodes.h"
 
 #include <deepgap/error.h>
 
@@ -16,12 +16,6 @@ namespace {
 std::map<std::string, TfOperator>& table() {
   static std::map<std::string, TfOperator> operators;
   return operators;
-}
-
-// The evaluator computes it before anything runs if its inputs are constant.
-bool may_be_folded(const std::string& op) {
-  const std::vector<std::string> evaluated = evaluated_operators();
-  return op == "Size" || std::binary_search(evaluated.begin(), evaluated.end(), op);
 }
 
 }  // namespace

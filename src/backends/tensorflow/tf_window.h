@@ -2,19 +2,15 @@
 #pragma once
 
 #include "backends/tensorflow/tf_operator.h"
+#include "model/translated_nodes.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace deepgap {
 
-struct TfWindow {
-  std::vector<int64_t> kernel, strides, dilations, begins, ends;  // pads as given, or as auto_pad makes them
-  std::vector<int64_t> in, out;
+struct TfWindow : NodeWindow {
   bool widened = false;  // one dimension, seen as the columns of an image of one row
-
-  size_t rank() const { return kernel.size(); }
-  int64_t extent(size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
 };
 
 // Returns whether its pads are those that TensorFlow's padding SAME has.

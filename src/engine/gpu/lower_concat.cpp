@@ -1,7 +1,6 @@
 // Concat: a thread brings 16 bytes where all operands lie so that it can, else one element.
 #include "base/rounding.h"
 #include "engine/gpu/generated.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
 #include "model/graph_tools.h"
@@ -90,7 +89,7 @@ bool lower_concat(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Shape& shape = lowering.shape(operation.output);
   Joined joined;
-  joined.axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", 1), shape.size()));
+  joined.axis = lowering.reader(node).axis_of("axis", 1, shape.size());
   for (ValueId id : node.inputs)
     if (lowering.shape(id)[joined.axis] != 0) joined.in.push_back(lowering.native(id));
   if (joined.in.empty()) return false;

@@ -1,6 +1,5 @@
 // Convolutions, and products with constant weights, as problems for the kernel families of convolution.h.
 #include "engine/gpu/float8.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/windows.h"
 #include "engine/passes/chains.h"

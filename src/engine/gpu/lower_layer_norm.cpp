@@ -2,7 +2,6 @@
 #include "base/rounding.h"
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_file.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "model/graph_tools.h"
 
@@ -60,7 +59,7 @@ bool lower_layer_norm(Lowering& lowering, const Operation& operation) {
   std::vector<Operand> in;
   for (ValueId id : node.inputs) in.push_back(lowering.native(id));
   const Operand& x = in[0];
-  const auto first = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", -1), x.shape.size()));
+  const auto first = lowering.reader(node).axis_of("axis", -1, x.shape.size());
   const Element element = x.form.element;
   const int64_t count = x.shape.back(), vector = vector_bytes / static_cast<int64_t>(byte_size(element));
   const Element result = lowering.stored(operation.output);

@@ -1,7 +1,6 @@
 // Operators that bring elements to other places and compute nothing.
 #include "base/text.h"
 #include "engine/gpu/generated.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
 #include "model/graph_tools.h"
@@ -128,7 +127,7 @@ bool lower_transpose(Lowering& lowering, const Operation& operation) {
 bool lower_split(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Operand in = lowering.native(node.inputs[0]);
-  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", 0), in.shape.size()));
+  const auto axis = lowering.reader(node).axis_of("axis", 0, in.shape.size());
   int64_t begin = 0;
   for (ValueId id : node.outputs) {
     if (id == no_value) return false;
@@ -148,11 +147,11 @@ struct Slices {
 };
 
 std::optional<Slices> slices_of(const Lowering& lowering, const Node& node, size_t rank) {
-  const NodeInputs inputs(lowering, node);
+  const NodeReader inputs = lowering.reader(node);
   for (size_t i = 1; i < 5; ++i)
     if (inputs.is_open(i)) return std::nullopt;
   Slices slices{inputs.ints_or_input("starts", 1, {}), inputs.ints_or_input("ends", 2, {}), inputs.ints_or_input("axes", 3, {}), {}};
-  slices.steps = inputs.has(4) ? *inputs.integers(4) : std::vector<int64_t>(slices.starts.size(), 1);
+  slices.steps = inputs.has(4) ? inputs.integers(4) : std::vector<int64_t>(slices.starts.size(), 1);
   if (slices.axes.empty())
     for (size_t i = 0; i < slices.starts.size(); ++i) slices.axes.push_back(static_cast<int64_t>(i));
   for (int64_t& axis : slices.axes) axis = inputs.axis(axis, rank);
@@ -186,10 +185,10 @@ namespace {
 
 // The pads of all axes, those before and those after; nullopt where they are not constants.
 std::optional<std::pair<std::vector<int64_t>, std::vector<int64_t>>> pads_of(const Lowering& lowering, const Node& node, size_t rank) {
-  const NodeInputs inputs(lowering, node);
+  const NodeReader inputs = lowering.reader(node);
   if (inputs.is_open(1) || inputs.is_open(2) || inputs.is_open(3)) return std::nullopt;
   const auto pads = inputs.ints_or_input("pads", 1, attribute_ints(node, "paddings", {}));
-  std::vector<int64_t> axes = inputs.integers(3).value_or(std::vector<int64_t>{});
+  std::vector<int64_t> axes = inputs.has(3) ? inputs.integers(3) : std::vector<int64_t>();
   if (axes.empty())
     for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
   if (pads.size() != 2 * axes.size()) return std::nullopt;
@@ -204,7 +203,7 @@ std::optional<std::pair<std::vector<int64_t>, std::vector<int64_t>>> pads_of(con
 
 // Returns what Pad writes where the input has nothing; it is an operand if the node has one.
 std::string fill_text(Lowering& lowering, const Node& node, std::vector<Operand>& operands) {
-  if (NodeInputs(lowering, node).has(2)) {
+  if (lowering.reader(node).has(2)) {
     operands.push_back(lowering.native(node.inputs[2]));
     return element_at(operands, operands.size() - 1, {"0"});
   }
@@ -249,7 +248,7 @@ bool lower_gather(Lowering& lowering, const Operation& operation) {
   const Element element = lowering.stored(operation.output);
   const Operand data = lowering.as_stored(node.inputs[0], element), indices = lowering.native(node.inputs[1]);
   const size_t rank = data.shape.size(), picked = indices.shape.size();
-  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", 0), rank));
+  const auto axis = lowering.reader(node).axis_of("axis", 0, rank);
   const std::vector<Operand> in{data, indices};
   std::vector<std::string> places(rank), where;
   const bool whole = node.op == "Gather";  // slices; else an index for each element

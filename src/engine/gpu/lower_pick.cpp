@@ -1,6 +1,5 @@
 // Operators that pick elements by their places, by indices or by their order.
 #include "engine/gpu/generated.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "model/graph_tools.h"
 
@@ -20,16 +19,16 @@ bool emit(Lowering& lowering, const Operation& operation, const Operand& out, co
 }
 
 size_t axis_of(const Lowering& lowering, const Node& node, const char* name, int64_t fallback, size_t rank) {
-  return static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, name, fallback), rank));
+  return lowering.reader(node).axis_of(name, fallback, rank);
 }
 
 }  // namespace
 
 bool lower_trilu(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
-  const NodeInputs inputs(lowering, node);
+  const NodeReader inputs = lowering.reader(node);
   if (inputs.is_open(1)) return false;
-  const auto shift = inputs.integers(1).value_or(std::vector<int64_t>{0});
+  const auto shift = inputs.has(1) ? inputs.integers(1) : std::vector<int64_t>{0};
   const Operand in = lowering.native(node.inputs[0]);
   const size_t rank = in.shape.size();
   const bool upper = attribute_int(node, "upper", 1) != 0;
@@ -100,11 +99,10 @@ bool lower_gather_nd(Lowering& lowering, const Operation& operation) {
 
 bool lower_cum_sum(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
-  const NodeInputs inputs(lowering, node);
-  const auto given = inputs.integers(1);
-  if (!given) return false;
+  const NodeReader inputs = lowering.reader(node);
+  if (!inputs.is_constant(1)) return false;
   const Operand in = lowering.native(node.inputs[0]);
-  const auto axis = static_cast<size_t>(inputs.axis(given->at(0), in.shape.size()));
+  const auto axis = static_cast<size_t>(inputs.axis(inputs.integers(1).at(0), in.shape.size()));
   const bool reverse = attribute_int(node, "reverse", 0) != 0, exclusive = attribute_int(node, "exclusive", 0) != 0;
   auto places = coordinates(in.shape.size());
   const std::string first = reverse ? fmt::format("c{}{}", axis, exclusive ? " + 1" : "") : "0";

@@ -1,10 +1,8 @@
 // Reduce*, ArgMax, ArgMin, and the global pools: a thread for each result.
 #include "engine/gpu/generated.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
 #include "model/graph_tools.h"
-#include "model/reduced_axes.h"
 
 #include <fmt/format.h>
 
@@ -119,7 +117,7 @@ bool choose(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Operand in = lowering.native(node.inputs[0]);
   const Kind kind = kind_of(in.form.element);
-  const int64_t axis = NodeInputs(lowering, node).axis(attribute_int(node, "axis", 0), in.shape.size());
+  const int64_t axis = lowering.reader(node).axis(attribute_int(node, "axis", 0), in.shape.size());
   const Places places = places_of(in, {axis}, attribute_int(node, "keepdims", 1) != 0);
   const char* better = node.op == "ArgMax" ? ">" : "<";
   const char* equal = attribute_int(node, "select_last_index", 0) != 0 ? "=" : "";
@@ -140,7 +138,7 @@ bool lower_reduce(Lowering& lowering, const Operation& operation) {
   if (node.op == "ArgMax" || node.op == "ArgMin") return choose(lowering, operation);
   const auto found = reductions.find(node.op);
   const size_t rank = lowering.shape(node.inputs[0]).size();
-  const NodeInputs inputs(lowering, node);
+  const NodeReader inputs = lowering.reader(node);
   if (node.op == "ReduceLogSumExp" && !inputs.is_open(1))
     return log_sum_exp(lowering, operation, reduced_axes(inputs, rank), attribute_int(node, "keepdims", 1) != 0);
   if (node.op == "GlobalLpPool") return global_norm(lowering, operation);

@@ -2,7 +2,6 @@
 // kept; rows that hold nothing start with -1, and what comes of them is left out where rows are put together: by ScatterND, by a sum.
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_file.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
 #include "model/graph_tools.h"
@@ -87,14 +86,14 @@ class Region {
   }
 
   bool suppress(const Graph& body, Node& node) {
-    const NodeInputs inputs(lowering_, node);
+    const NodeReader inputs = lowering_.reader(node);
     if (kept_ || inputs.is_open(2) || inputs.is_open(3) || inputs.is_open(4)) return false;
     const std::vector<Operand> in{lowering_.native(node.inputs[0]), lowering_.native(node.inputs[1])};
     if (kind_of(in[0].form.element) != Kind::number || kind_of(in[1].form.element) != Kind::number) return false;
     Suppression s{.pictures = in[1].shape.at(0), .classes = in[1].shape.at(1), .boxes = in[1].shape.at(2)};
-    s.most = std::min(inputs.has(2) ? inputs.integers(2)->at(0) : 0, s.boxes);
-    s.overlap = inputs.has(3) ? inputs.number(3).value_or(0) : 0;
-    s.least_score = inputs.has(4) ? inputs.number(4).value_or(0) : -std::numeric_limits<float>::infinity();
+    s.most = std::min(inputs.has(2) ? inputs.integers(2).at(0) : 0, s.boxes);
+    s.overlap = inputs.has(3) ? static_cast<float>(inputs.number(3)) : 0;
+    s.least_score = inputs.has(4) ? static_cast<float>(inputs.number(4)) : -std::numeric_limits<float>::infinity();
     s.is_centre = attribute_int(node, "center_point_box", 0) != 0;
     if (s.most <= 0 || s.pictures * s.classes == 0 || s.boxes >= std::numeric_limits<int32_t>::max()) return false;
     const Shape rows{s.pictures * s.classes * s.most, 3}, scores{s.pictures * s.classes * s.boxes};
@@ -152,7 +151,7 @@ class Region {
   }
 
   bool sum(const Graph& body, Node& node) {
-    const NodeInputs inputs(lowering_, node);
+    const NodeReader inputs = lowering_.reader(node);
     const auto axes = inputs.ints_or_input("axes", 1, {});
     if (!is_list(node.inputs[0]) || axes.size() != 1 || axes[0] != 0) return false;
     const std::vector<Operand> in{lowering_.native(node.inputs[0]), *kept_};

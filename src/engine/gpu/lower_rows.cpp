@@ -1,6 +1,5 @@
 // Softmax and the normalisations: rows at once.
 #include "engine/gpu/kernel_file.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/rows.h"
 #include "model/graph_tools.h"
@@ -59,7 +58,7 @@ bool lower_softmax(Lowering& lowering, const Operation& operation) {
   if (kind != Kind::number && kind != Kind::real) return false;
   const size_t rank = in.shape.size();
   const bool flattens = lowering.graph().opset < 13;  // one axis until then meant it and all after it
-  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", flattens ? 1 : -1), rank));
+  const auto axis = lowering.reader(node).axis_of("axis", flattens ? 1 : -1, rank);
   const char* result = node.op == "Softmax" ? "expf(v[j] - m) / s" : "v[j] - m - logf(s)";
   const std::vector<size_t> reduced = flattens ? axes_from(axis, rank) : std::vector<size_t>{axis};
   if (kind == Kind::real) return softmax_of_doubles(lowering, operation, in, reduced);
@@ -105,7 +104,7 @@ bool divide_by_root_mean_square(Lowering& lowering, const Operation& operation) 
   const std::vector<Operand> in{lowering.native(node.inputs[0]), lowering.native(node.inputs[1])};
   if (kind_of(in[1].form.element) != Kind::number) return false;
   const size_t rank = in[0].shape.size();
-  const auto first = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", -1), rank));
+  const auto first = lowering.reader(node).axis_of("axis", -1, rank);
   return run(
       lowering, operation, in, axes_from(first, rank),
       fmt::format("#define INVERSE (1.0f / sqrtf(block_sum(s) / count + {}))\n#define SCALED * {}\n{}",
@@ -116,7 +115,7 @@ bool divide_by_norm(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Operand in = lowering.native(node.inputs[0]);
   const bool squares = attribute_int(node, "p", 2) == 2;
-  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", -1), in.shape.size()));
+  const auto axis = lowering.reader(node).axis_of("axis", -1, in.shape.size());
   return run(lowering, operation, {in}, {axis},
              fmt::format("#define TERM {}\n#define ENDED {}\n{}", squares ? "v[j] * v[j]" : "fabsf(v[j])", squares ? "sqrtf(s)" : "s",
                          kernel_file("lp_norm_rows")));
@@ -126,7 +125,7 @@ bool normalize_axes(Lowering& lowering, const Operation& operation) {
   const Operand in = lowering.native(operation.main.inputs[0]);
   std::vector<size_t> axes;
   for (int64_t axis : attribute_ints(operation.main, "axes", {0, 2, 3}))
-    axes.push_back(static_cast<size_t>(NodeInputs(lowering, operation.main).axis(axis, in.shape.size())));
+    axes.push_back(static_cast<size_t>(lowering.reader(operation.main).axis(axis, in.shape.size())));
   return run(lowering, operation, {in}, axes,
              fmt::format("#define INVERSE (1.0f / (sqrtf(variance) + 1e-9f))\n#define SCALED\n{}", kernel_file("normalize_rows")));
 }
@@ -150,7 +149,7 @@ bool lower_normalize(Lowering& lowering, const Operation& operation) {
     in.push_back(lowering.native(id));
   }
   const size_t rank = in[0].shape.size();
-  const size_t first = by_channel ? 2 : static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", -1), rank));
+  const size_t first = by_channel ? 2 : lowering.reader(node).axis_of("axis", -1, rank);
   const auto parameter = [&](size_t i) {
     if (i >= in.size()) return std::string("0.0f");
     return by_channel ? element_at(in, i, {"c1"}) : element_here(in, i, in[0].shape);

@@ -1,7 +1,6 @@
 // Elements of a copy replaced at places that indices name. Those that may meet are brought by one thread, in the order of the indices, so
 // the result is the same each time.
 #include "engine/gpu/generated.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "model/graph_tools.h"
 
@@ -76,7 +75,7 @@ bool lower_scatter_elements(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const std::vector<Operand> in{lowering.native(node.inputs[0]), lowering.native(node.inputs[1]), lowering.native(node.inputs[2])};
   const size_t rank = in[0].shape.size();
-  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", 0), rank));
+  const auto axis = lowering.reader(node).axis_of("axis", 0, rank);
   const Shape& indices = in[1].shape;
   Scatter text;
   text.unravel = unravel(indices, axis, text.threads);

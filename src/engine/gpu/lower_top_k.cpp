@@ -2,7 +2,6 @@
 // take (64-bit numbers, very many wanted of very many) is searched plainly.
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_file.h"
-#include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "model/graph_tools.h"
 
@@ -151,10 +150,10 @@ bool can_sort(const Search& search) {
 
 bool lower_top_k(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
-  const NodeInputs inputs(lowering, node);
+  const NodeReader inputs = lowering.reader(node);
   if (inputs.is_open(1)) return false;
   Search search{.in = lowering.native(node.inputs[0])};
-  search.axis = static_cast<size_t>(inputs.axis(attribute_int(node, "axis", -1), search.in.shape.size()));
+  search.axis = inputs.axis_of("axis", -1, search.in.shape.size());
   search.largest = attribute_int(node, "largest", 1) != 0;
   for (size_t i = 0; i < node.outputs.size() && i < 2; ++i) {
     if (node.outputs[i] == no_value) continue;

@@ -7,6 +7,7 @@
 #include "engine/gpu/form.h"
 #include "engine/gpu/plan.h"
 #include "engine/passes/fused.h"
+#include "model/node_reader.h"
 
 #include <deepgap/graph.h>
 
@@ -59,6 +60,7 @@ class Lowering {
   const Shape& shape(ValueId id) const { return shapes_.at(static_cast<size_t>(id)); }
   DataType type(ValueId id) const { return graph_.values[static_cast<size_t>(id)].type; }
   const Tensor* constant(ValueId id) const;
+  NodeReader reader(const Node& node) const { return {"native", graph_, node}; }
   // Returns the type in which the operator that makes the value keeps it.
   Element stored(ValueId id) const;
 

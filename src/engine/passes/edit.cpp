@@ -1,9 +1,9 @@
 #include "engine/passes/edit.h"
 
 #include "model/graph_tools.h"
+#include "model/tensor_contents.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace deepgap {
 
@@ -49,8 +49,7 @@ void erase_nodes(Graph& graph, const std::vector<bool>& erase) {
 std::vector<double> constant_values(const Graph& graph, ValueId id) {
   const Tensor* tensor = id == no_value ? nullptr : constant_of(graph, id);
   if (tensor == nullptr || tensor->type != DataType::f32) return {};
-  std::vector<float> floats(static_cast<size_t>(element_count(tensor->shape)));
-  std::memcpy(floats.data(), tensor->data.get(), floats.size() * sizeof(float));  // the bytes may be unaligned
+  const auto floats = contents<float>(*tensor);
   return {floats.begin(), floats.end()};
 }
 

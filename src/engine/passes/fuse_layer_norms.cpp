@@ -4,27 +4,18 @@
 #include "engine/passes/flow.h"
 #include "engine/passes/passes.h"
 #include "model/graph_tools.h"
-
-#include <cstring>
+#include "model/node_reader.h"
 
 namespace deepgap {
 namespace {
-
-std::vector<int64_t> axes_of(const Graph& graph, const Node& reduction) {
-  if (reduction.inputs.size() < 2 || reduction.inputs[1] == no_value) return attribute_ints(reduction, "axes", {});
-  const Tensor* axes = constant_of(graph, reduction.inputs[1]);  // an input since opset 18
-  if (axes == nullptr || axes->type != DataType::i64 || element_count(axes->shape) != 1) return {};
-  int64_t axis = 0;
-  std::memcpy(&axis, axes->data.get(), sizeof axis);
-  return {axis};
-}
 
 // The y whose mean over the last axis, which is kept, this is.
 std::optional<ValueId> mean_of(const Flow& flow, ValueId id) {
   const Node* mean = flow.made_by(id, "ReduceMean");
   if (mean == nullptr || attribute_int(*mean, "keepdims", 1) == 0) return std::nullopt;
   const auto& dims = flow.graph().values[static_cast<size_t>(mean->inputs[0])].dims;
-  const auto axes = axes_of(flow.graph(), *mean);
+  const NodeReader reader{"native", flow.graph(), *mean};
+  const auto axes = reader.is_open(1) ? std::vector<int64_t>() : reader.ints_or_input("axes", 1, {});
   const bool last = axes.size() == 1 && (axes[0] == -1 || (dims && axes[0] + 1 == static_cast<int64_t>(dims->size())));
   return last ? std::optional(mean->inputs[0]) : std::nullopt;
 }

@@ -149,7 +149,7 @@ std::vector<Tensor> dequantize_linear(const Call& call) {
   const Tensor wide_scale = converted(call.input(1), DataType::f32);
   std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
   inputs[1] = wide_scale;
-  const Scaling scaling = scaling_of(Call{call.graph, call.node, inputs});
+  const Scaling scaling = scaling_of(Call(call.graph, call.node, inputs));
   if (call.has(2) && scaling.zero_type != x.type) call.fail("input and zero point are of different types");
   Tensor y = make_tensor(DataType::f32, x.shape);
   const auto to = writable<float>(y);

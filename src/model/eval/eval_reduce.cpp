@@ -4,7 +4,6 @@
 #include "model/eval/parallel.h"
 #include "model/eval/strided.h"
 #include "model/eval/widened.h"
-#include "model/reduced_axes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -153,7 +153,7 @@ std::vector<Tensor> evaluate_node(const Graph& graph, const Node& node, std::spa
   std::vector<Tensor> ready;
   ready.reserve(inputs.size());
   for (const Tensor& tensor : inputs) ready.push_back(aligned(tensor));
-  return found->second(Call{graph, node, ready});
+  return found->second(Call(graph, node, ready));
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer) {
@@ -166,29 +166,7 @@ const Tensor& Call::input(size_t index) const {
   return inputs[index];
 }
 
-int64_t Call::int_of(std::string_view name, int64_t fallback) const { return attribute_int(node, name, fallback); }
 float Call::float_of(std::string_view name, float fallback) const { return attribute_float(node, name, fallback); }
-std::vector<int64_t> Call::ints_of(std::string_view name, const std::vector<int64_t>& fallback) const {
-  return attribute_ints(node, name, fallback);
-}
-std::string Call::text_of(std::string_view name, const std::string& fallback) const { return attribute_string(node, name, fallback); }
-
-std::vector<int64_t> Call::integers(size_t index) const {
-  const Tensor& tensor = input(index);
-  if (tensor.type == DataType::i64) return {tensor.as<int64_t>().begin(), tensor.as<int64_t>().end()};
-  if (tensor.type == DataType::i32) return {tensor.as<int32_t>().begin(), tensor.as<int32_t>().end()};
-  fail(fmt::format("input {} is {}, not int64", index, name_of(tensor.type)));
-}
-
-std::vector<int64_t> Call::ints_or_input(std::string_view attribute, size_t index, const std::vector<int64_t>& fallback) const {
-  return has(index) ? integers(index) : ints_of(attribute, fallback);
-}
-
-int64_t Call::axis(int64_t axis, size_t rank) const {
-  const auto size = static_cast<int64_t>(rank);
-  if (axis < -size || axis >= size) fail(fmt::format("axis {} does not fit rank {}", axis, rank));
-  return axis < 0 ? axis + size : axis;
-}
 
 void Call::expect(const Tensor& tensor, DataType type) const {
   if (tensor.type != type) refuse(fmt::format("{} is not handled here, only {}", name_of(tensor.type), name_of(type)));
@@ -196,15 +174,6 @@ void Call::expect(const Tensor& tensor, DataType type) const {
 
 void Call::expect_possible(std::span<const int64_t> shape) const {
   if (!checked_elements(shape, OnnxLimits{}.max_elements)) fail("the result would have more elements than can be");
-}
-
-// `what` may quote an attribute.
-void Call::fail(const std::string& what) const {
-  throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, printable(what)));
-}
-
-void Call::refuse(const std::string& what) const {
-  throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): {}", node.name, node.op, printable(what)));
 }
 
 Tensor copy_with_shape(const Tensor& tensor, Shape shape) { return {tensor.type, std::move(shape), tensor.data}; }

@@ -18,7 +18,7 @@ std::vector<Tensor> compute_widened(const Call& call, Operator function) {
   const auto first = std::ranges::find_if(call.inputs, [&](const Tensor& x) { return is_there(x) && is_float(x.type); });
   std::vector<Tensor> inputs;
   for (const Tensor& x : call.inputs) inputs.push_back(is_there(x) && is_short(x.type) ? converted(x, DataType::f32) : x);
-  std::vector<Tensor> outputs = function(Call{call.graph, call.node, inputs});
+  std::vector<Tensor> outputs = function(Call(call.graph, call.node, inputs));
   for (Tensor& y : outputs)
     if (y.type == DataType::f32) y = converted(y, first->type);
   return outputs;

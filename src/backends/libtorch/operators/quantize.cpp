@@ -3,6 +3,7 @@
 #include "backends/libtorch/torch_operator.h"
 #include "backends/libtorch/torch_types.h"
 #include "model/packed_weights.h"
+#include "model/translated_nodes.h"
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/clamp.h>
@@ -23,24 +24,6 @@
 
 namespace deepgap {
 namespace {
-
-// The shape of scale and zero point beside what they scale: one number, or one for each slice of the axis.
-std::vector<int64_t> shape_of_scales(const TorchCall& call) {
-  if (call.int_of("block_size", 0) != 0) call.refuse("scales of blocks are not run");
-  std::vector<int64_t> shape(call.shape(0).size(), 1);
-  const int64_t count = element_count(call.shape(1));
-  if (count != 1) shape.at(static_cast<size_t>(call.axis(call.int_of("axis", 1), shape.size()))) = count;
-  return shape;
-}
-
-struct Levels {
-  double lowest, highest;
-};
-Levels levels_of(const TorchCall& call, DataType type) {
-  if (type == DataType::u8) return {0, 255};
-  if (type == DataType::i8) return {-128, 127};
-  call.refuse(fmt::format("levels of {} are not run", name_of(type)));
-}
 
 TorchStep quantize(const TorchCall& call) {
   if (call.node.attributes.contains("output_dtype")) call.refuse("output_dtype is not run");

@@ -1,6 +1,7 @@
 // LSTM, GRU and RNN, step by step: ATen's own order the gates and place the biases otherwise, and take no sequence at once backwards.
 // What exporters write is run: activations as they are by default, sequences that are all as long.
 #include "backends/libtorch/torch_operator.h"
+#include "model/translated_nodes.h"
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/linear.h>
@@ -57,18 +58,6 @@ State gru_cell(const at::Tensor& input, const State& state, const Weights& weigh
   return {at::add(candidate, at::mul(update, at::sub(state.h, candidate))), state.c};
 }
 
-void refuse_rarities(const TorchCall& call, const std::vector<std::string>& defaults) {
-  if (call.has(4)) call.refuse("sequence_lens is not run");
-  if (call.has(7)) call.refuse("peepholes are not run");
-  for (const char* name : {"clip", "input_forget", "activation_alpha", "activation_beta"})
-    if (call.node.attributes.contains(name)) call.refuse(fmt::format("{} is not run", name));
-  const auto given = call.node.attributes.find("activations");
-  if (given == call.node.attributes.end()) return;
-  const auto* names = std::get_if<std::vector<std::string>>(&given->second);
-  for (size_t i = 0; names != nullptr && i < names->size(); ++i)
-    if ((*names)[i] != defaults[i % defaults.size()]) call.refuse(fmt::format("activation {} is not run there", (*names)[i]));
-}
-
 struct Settings {
   Cell cell;
   bool batch_first, backwards, resets_after;  // backwards: the first direction
@@ -115,7 +104,8 @@ void run(TorchFrame& frame, const Settings& s) {
 }
 
 TorchStep recurrent(const TorchCall& call, Cell cell, int64_t gates, const std::vector<std::string>& defaults) {
-  refuse_rarities(call, defaults);
+  if (call.has(4)) call.refuse("sequence_lens is not run");
+  refuse_unusual_recurrence(call, defaults);
   const std::string direction = call.text_of("direction", "forward");
   const Shape weights = call.shape(2);
   if (call.shape(0).at(call.int_of("layout", 0) != 0 ? 1 : 0) == 0) call.refuse("a sequence of no steps");

@@ -1,6 +1,5 @@
 // Reductions over axes, and sums that run along one.
 #include "backends/libtorch/torch_operator.h"
-#include "model/reduced_axes.h"
 
 #include <ATen/ops/abs.h>
 #include <ATen/ops/amax.h>

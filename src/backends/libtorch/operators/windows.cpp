@@ -1,6 +1,7 @@
 // Convolutions and pools. ATen pads both sides alike and rounds up by a rule of its own: where ONNX asks for something else, the
 // input is padded first, so that the window walks over exactly the positions that the inferred output shape has.
 #include "backends/libtorch/torch_operator.h"
+#include "model/translated_nodes.h"
 
 #include <ATen/ops/abs.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
@@ -38,44 +39,12 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// A window over the dimensions after batch and channels.
-struct Window {
-  Ints kernel, strides, dilations, begins, ends;  // pads as given, or as auto_pad makes them
-  Ints in, out;
-
-  size_t rank() const { return kernel.size(); }
-  int64_t extent(size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
+struct Window : NodeWindow {
   int64_t positions(size_t i) const { return (in[i] + begins[i] + ends[i] - extent(i)) / strides[i] + 1; }  // rounded down
   bool even() const { return begins == ends; }
 };
 
-Window window_of(const TorchCall& call, const Ints& kernel) {
-  const Shape in = call.shape(0), out = call.output_shape();
-  const size_t rank = kernel.size();
-  if (in.size() != rank + 2 || rank < 1 || rank > 3) call.refuse(fmt::format("an input of {} dimensions", in.size()));
-  Window window{.kernel = kernel,
-                .strides = call.ints_of("strides", Ints(rank, 1)),
-                .dilations = call.ints_of("dilations", Ints(rank, 1)),
-                .begins = Ints(rank, 0),
-                .ends = Ints(rank, 0),
-                .in = Ints(in.begin() + 2, in.end()),
-                .out = Ints(out.begin() + 2, out.end())};
-  const Ints pads = call.ints_of("pads", Ints(2 * rank, 0));
-  if (window.strides.size() != rank || window.dilations.size() != rank || pads.size() != 2 * rank)
-    call.refuse("strides, dilations or pads of the wrong number");
-  const std::string automatic = call.text_of("auto_pad", "NOTSET");
-  for (size_t i = 0; i < rank; ++i) {
-    if (automatic == "NOTSET") {
-      window.begins[i] = pads[i];
-      window.ends[i] = pads[i + rank];
-    } else if (automatic != "VALID") {
-      const int64_t total = std::max<int64_t>((window.out[i] - 1) * window.strides[i] + window.extent(i) - window.in[i], 0);
-      window.begins[i] = automatic == "SAME_LOWER" ? total - total / 2 : total / 2;
-      window.ends[i] = total - window.begins[i];
-    }
-  }
-  return window;
-}
+Window window_of(const TorchCall& call, const Ints& kernel) { return {node_window(call, kernel)}; }
 
 // ATen takes them from the last dimension, begin and end side by side.
 Ints aten_pads(const Ints& begins, const Ints& ends) {
@@ -214,22 +183,14 @@ TorchStep average_pool(const TorchCall& call) {
   });
 }
 
-Ints picture_axes(const TorchCall& call) {
-  const size_t rank = call.shape(0).size();
-  if (rank < 3) call.refuse(fmt::format("an input of {} dimensions", rank));
-  Ints axes(rank - 2);
-  std::iota(axes.begin(), axes.end(), 2);
-  return axes;
-}
-
 TorchStep global_average_pool(const TorchCall& call) {
-  const Ints axes = picture_axes(call);
+  const Ints axes = spatial_axes(call);
   if (axes.size() == 2) return one_output([](const TorchFrame& frame) { return at::adaptive_avg_pool2d(frame.in(0), {1, 1}); });
   return one_output([axes](const TorchFrame& frame) { return at::mean(frame.in(0), axes, true); });
 }
 
 TorchStep global_max_pool(const TorchCall& call) {
-  const Ints axes = picture_axes(call);
+  const Ints axes = spatial_axes(call);
   return one_output([axes](const TorchFrame& frame) { return at::amax(frame.in(0), axes, true); });
 }
 
@@ -247,7 +208,7 @@ TorchStep lp_pool(const TorchCall& call) {
 }
 
 TorchStep global_lp_pool(const TorchCall& call) {
-  const Ints axes = picture_axes(call);
+  const Ints axes = spatial_axes(call);
   const double p = static_cast<double>(call.int_of("p", 2));
   return one_output([axes, p](const TorchFrame& frame) { return at::pow(at::sum(at::pow(at::abs(frame.in(0)), p), axes, true), 1 / p); });
 }

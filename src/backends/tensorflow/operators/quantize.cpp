@@ -2,6 +2,7 @@
 // computed in double precision, where they are exact.
 #include "backends/tensorflow/tf_operator.h"
 #include "model/packed_weights.h"
+#include "model/translated_nodes.h"
 
 #include <fmt/format.h>
 
@@ -9,24 +10,6 @@
 
 namespace deepgap {
 namespace {
-
-// The shape of scale and zero point beside what they scale: one number, or one for each slice of the axis.
-Shape shape_of_scales(const TfCall& call) {
-  if (call.int_of("block_size", 0) != 0) call.refuse("scales of blocks are not run");
-  Shape shape(call.shape(0).size(), 1);
-  const int64_t count = element_count(call.shape(1));
-  if (count != 1) shape.at(static_cast<size_t>(call.axis(call.int_of("axis", 1), shape.size()))) = count;
-  return shape;
-}
-
-struct Levels {
-  double lowest, highest;
-};
-Levels levels_of(const TfCall& call, DataType type) {
-  if (type == DataType::u8) return {0, 255};
-  if (type == DataType::i8) return {-128, 127};
-  call.refuse(fmt::format("levels of {} are not run", name_of(type)));
-}
 
 TfOutput clamped(TfScope& s, TfOutput x, const Levels& levels) {
   const TfType type = TfScope::type_of(x);

@@ -1,5 +1,6 @@
 // LSTM, GRU and RNN, written out step by step. What exporters write is run: activations as they are by default.
 #include "backends/tensorflow/tf_operator.h"
+#include "model/translated_nodes.h"
 
 #include <fmt/format.h>
 
@@ -62,17 +63,6 @@ State gru_cell(TfScope& s, TfOutput input, const State& state, const Weights& we
   const TfOutput last = weights.resets_after ? s.binary("Mul", reset, product(state.h, 2)) : product(s.binary("Mul", reset, state.h), 2);
   const TfOutput candidate = s.unary("Tanh", s.binary("AddV2", gate(s, input, 2, hidden), last));
   return {s.binary("AddV2", candidate, s.binary("Mul", update, s.binary("Sub", state.h, candidate))), state.c};
-}
-
-void refuse_rarities(const TfCall& call, const std::vector<std::string>& defaults) {
-  if (call.has(7)) call.refuse("peepholes are not run");
-  for (const char* name : {"clip", "input_forget", "activation_alpha", "activation_beta"})
-    if (call.node.attributes.contains(name)) call.refuse(fmt::format("{} is not run", name));
-  const auto given = call.node.attributes.find("activations");
-  if (given == call.node.attributes.end()) return;
-  const auto* names = std::get_if<std::vector<std::string>>(&given->second);
-  for (size_t i = 0; names != nullptr && i < names->size(); ++i)
-    if ((*names)[i] != defaults[i % defaults.size()]) call.refuse(fmt::format("activation {} is not run there", (*names)[i]));
 }
 
 // Slice `number` along `axis`, without that axis.
@@ -144,7 +134,7 @@ void run(const TfCall& call, const Settings& with) {
 }
 
 void recurrent(const TfCall& call, decltype(Settings::cell) cell, int64_t gates, const std::vector<std::string>& defaults) {
-  refuse_rarities(call, defaults);
+  refuse_unusual_recurrence(call, defaults);
   const Shape x = call.shape(0), recurrence = call.shape(2);
   const bool batch_first = call.int_of("layout", 0) != 0;
   const int64_t steps = x.at(batch_first ? 1 : 0);

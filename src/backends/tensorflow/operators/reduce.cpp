@@ -1,6 +1,5 @@
 // Reductions over axes, sums that run along one, and the largest or smallest values of one.
 #include "backends/tensorflow/tf_operator.h"
-#include "model/reduced_axes.h"
 
 #include <numeric>
 #include <utility>

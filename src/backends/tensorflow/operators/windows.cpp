@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace deepgap {
 namespace {
@@ -175,17 +174,8 @@ void lp_pool(const TfCall& call) {
   call.out_last(0, as_line(call, s.binary("Pow", sum, s.number(type, 1 / p)), w));
 }
 
-// Where the places of an image lie.
-Ints places(const TfCall& call) {
-  const size_t rank = call.shape(0).size();
-  if (rank < 3) call.refuse(fmt::format("an input of {} dimensions", rank));
-  Ints axes(rank - 2);
-  std::iota(axes.begin(), axes.end(), 2);
-  return axes;
-}
-
 void global_pool(const TfCall& call, const char* reduction) {
-  const Ints axes = places(call);
+  const Ints axes = spatial_axes(call);
   const TfLayout layout = call.layout();
   call.out(0, call.scope.reduce(reduction, call.in(0, layout), layout.axes(axes), true), layout);
 }
@@ -193,7 +183,7 @@ void global_average_pool(const TfCall& call) { global_pool(call, "Mean"); }
 void global_max_pool(const TfCall& call) { global_pool(call, "Max"); }
 
 void global_lp_pool(const TfCall& call) {
-  const Ints axes = places(call);
+  const Ints axes = spatial_axes(call);
   const TfLayout layout = call.layout();
   TfScope& s = call.scope;
   const auto p = static_cast<double>(call.int_of("p", 2));

@@ -308,7 +308,7 @@ class Inspection {
       return;
     about_to_({fmt::format("backend {}", point.backend), point.backend});
     const Backend& engine = backend.plugin->backend();
-    if (refuses(point.backend, task_support(engine, point.task))) return;
+    if (refuses(point.backend, task_support(engine, point.task, model))) return;
     const EngineRequest request = engine_request(point, options);
     const auto asked = [&](const GraphSummary& summary) { return supports_everywhere(engine, point, summary, options.dispatch, request); };
     const bool quantized = needs_quantizing(point, engine.computes(), model);

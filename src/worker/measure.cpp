@@ -36,7 +36,7 @@ namespace deepgap {
 namespace {
 
 void require_support(const Backend& backend, const WorkOrder& order, const Preparation& prepared, const GraphSummary& summary) {
-  require(task_support(backend, order.point.task));
+  require(task_support(backend, order.point.task, summary));
   require(supports_everywhere(backend, order.point, engine_summary(order.point, prepared.computes, summary), prepared.options.dispatch,
                               engine_request(order.point, prepared.options)));
 }

@@ -125,7 +125,7 @@ EngineRequest request_of(const EngineChoice& engine, std::vector<int64_t> batch_
 }  // namespace
 
 void require_support(Backend& backend, const EngineChoice& engine, const Model& model) {
-  require(task_support(backend, engine.task));
+  require(task_support(backend, engine.task, model.summary()));
   const EngineRequest request = request_of(engine, {batching_of(model.summary().inputs).samples});
   check_options(backend.name(), backend.options(), request.options);
   require(backend.supports(request, model.summary()));

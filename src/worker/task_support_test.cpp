@@ -22,10 +22,17 @@ class TrainsToo final : public InfersAlone {
 };
 
 TEST(TaskSupport, ATaskThatABackendDoesNotNameIsRefused) {
-  EXPECT_TRUE(task_support(InfersAlone(), "infer").ok);
-  EXPECT_EQ(task_support(InfersAlone(), "train").reason, "one does not do task train, only infer");
-  EXPECT_TRUE(task_support(TrainsToo(), "train").ok);
-  EXPECT_EQ(task_support(TrainsToo(), "generate").reason, "one does not do task generate, only infer and train");
+  EXPECT_TRUE(task_support(InfersAlone(), "infer", {}).ok);
+  EXPECT_EQ(task_support(InfersAlone(), "train", {}).reason, "one does not do task train, only infer");
+  EXPECT_TRUE(task_support(TrainsToo(), "train", {}).ok);
+  EXPECT_EQ(task_support(TrainsToo(), "generate", {}).reason, "one does not do task generate, only infer and train");
+}
+
+TEST(TaskSupport, ADecoderOnlyGenerates) {
+  GraphSummary decoder;
+  decoder.operators = {{decoder_op, decoder_domain, 1, "decoder"}};
+  EXPECT_EQ(task_support(TrainsToo(), "infer", decoder).reason, "a decoder generates tokens: measure it with deepgap run --task generate");
+  EXPECT_FALSE(task_support(TrainsToo(), "train", decoder).ok);
 }
 
 }  // namespace

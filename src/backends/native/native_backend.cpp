@@ -9,7 +9,6 @@
 #include "engine/cpu/isa.h"
 #include "engine/cpu/operators.h"
 #include "engine/gpu/operators.h"
-#include "model/decoder/decoder.h"
 
 #include <fmt/core.h>
 
@@ -45,7 +44,6 @@ bool is_gpu(const std::vector<DeviceId>& devices) { return devices.size() == 1 &
 // Returns why it cannot run, as far as the Model's operators do not matter; empty when it can.
 std::string request_refusal(const EngineRequest& request, const NativeOptions& options, const GraphSummary& graph) {
   const std::vector<DeviceId>& devices = request.placement.devices;
-  if (is_decoder(graph)) return "native: a decoder generates tokens: add --task generate";
   if (request.placement.processes != 1 || devices.size() != 1) return "native runs in one process on one device";
   if (is_gpu(devices)) {
     if (request.samples_change && request.inputs != InputPlace::host)

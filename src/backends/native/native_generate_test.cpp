@@ -160,9 +160,6 @@ TEST_F(GenerateSessionTest, WhatIsNotThereIsRefusedByName) {
   EXPECT_THAT(support().reason, HasSubstr("quantized GGUF file"));
   options_.precision = Precision::bf16;
   EXPECT_TRUE(support().ok);
-  options_.task = "infer";
-  EXPECT_THAT(support().reason, HasSubstr("--task generate"));
-  options_.task = "generate";
   options_.placement.devices = {DeviceId{"", "cuda", 0}};
   EXPECT_TRUE(support().ok) << support().reason;
   options_.precision = Precision::fp32;

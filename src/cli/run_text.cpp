@@ -244,9 +244,10 @@ std::string winners_text(const RunReport& report, size_t width) {
   if (open && !report.disturbed.empty()) {
     text += wrapped_lines(machine_text(report) + "\n", width);
   } else if (open && duels_of(report.points).empty()) {
-    text += wrapped_lines(
-        "Raise --repeats or --budget, or compare in alternating time slices (--duel backend). deepgap doctor shows what disturbs.\n",
-        width);
+    const bool can_duel = report.points.front().point.task == Point().task;
+    text += wrapped_lines(fmt::format("Raise --repeats or --budget{}. deepgap doctor shows what disturbs.\n",
+                                      can_duel ? ", or compare in alternating time slices (--duel backend)" : ""),
+                          width);
   } else if (open && !has_contenders(report)) {
     text += wrapped_lines("Measure longer (--min-duration), or until the difference is clear (--duel backend).\n", width);
   }

@@ -185,6 +185,14 @@ TEST(Winner, is_named_with_its_lead_or_without_a_difference) {
   const auto once = winner_lines(summarize_points(engines(100, 150, 1)));
   ASSERT_EQ(once.size(), 1u);
   EXPECT_NE(once[0].text.find("not compared (single run); add --repeats 5, or --duel backend"), std::string::npos) << once[0].text;
+  std::vector<Record> generated = engines(100, 150, 1);
+  for (Record& record : generated) {
+    record.point.task = "generate";
+    record.estimates["output_tokens_per_s"] = record.estimates.at("throughput");
+  }
+  ASSERT_NE(winner_lines(summarize_points(generated)).at(0).text.find("add --repeats 5"), std::string::npos);
+  for (const WinnerLine& line : winner_lines(summarize_points(generated)))
+    EXPECT_EQ(line.text.find("--duel"), std::string::npos) << "generation refuses it: " << line.text;
   const std::vector<Record> alone{ok_record(1, 100)};
   const auto only = winner_lines(summarize_points(alone));
   ASSERT_EQ(only.size(), 1u) << "what it reaches";

@@ -60,9 +60,10 @@ WinnerLine line_of(const Workload& workload, const std::vector<Peak>& best) {
     return {fmt::format("{}: {} is the fastest, {}", workload.label, first, comparison_words(*comparison, second))};
   if (!comparison) return {fmt::format("{}: {} vs {}: not compared, one of them has no throughput", workload.label, first, second)};
   if (!comparison->interval) {
-    const bool are_engines = best[0].point->point.backend != best[1].point->point.backend;
+    const Point& point = best[0].point->point;
+    const bool can_duel = point.backend != best[1].point->point.backend && point.task == Point().task;
     return {fmt::format("{}: {} vs {}: not compared ({}); add --repeats 5{}", workload.label, first, second, why_too_few(*comparison),
-                        are_engines ? ", or --duel backend, which answers sooner" : "")};
+                        can_duel ? ", or --duel backend, which answers sooner" : "")};
   }
   const auto [ratio, range] = ratio_text(comparison->ratio, *comparison->interval);
   return {fmt::format("{}: {} vs {}: no significant difference, {}x ({})", workload.label, first, second, ratio, range), true};

@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import unittest
 
 from store_case import PROGRAM, TINY, StoreCase
@@ -145,8 +144,9 @@ class AnyPaceTest(DuelCase):
                 self.assertIn(f"arm {value}: {outcome}", first["reason"])
 
     def test_ctrl_c_keeps_what_there_is(self):
-        with subprocess.Popen(self.command(*latencies("5ms", "6ms", clock="real")), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-            time.sleep(6)
+        command = self.command(*latencies("5ms", "5.05ms", clock="real"), "--progress", "json")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            self.assertTrue(any("pairs of time slices" in line for line in run.stderr), "ended before its first pair")
             run.send_signal(signal.SIGINT)
             run.communicate(timeout=60)
             self.assertEqual(run.returncode, 130)

@@ -38,7 +38,7 @@ void set_bounds(PointOptions& sorted, const std::string& value) {
 }
 
 // Its value is looked at with the scenario (mlperf_run.h).
-void require_mlperf_option(const Point& point, const std::string& name) {
+void require_mlperf_option(const std::string& name) {
   if (find_option(loadgen_options(), name) == nullptr) refuse_name("", loadgen_options(), name);
 }
 
@@ -243,7 +243,7 @@ class OptionSorter {
     if (name.starts_with(quantize_prefix)) return false;
     if (name == dataset_hash_option) return true;  // the inspection's
     if (name == "mlperf" || name.starts_with(mlperf_prefix)) {
-      require_mlperf_option(point_, name);
+      require_mlperf_option(name);
       return true;
     }
     if (name == "rate" && point_.options.contains("mlperf")) return true;  // its target_qps

@@ -106,9 +106,9 @@ class Reader {
   GgufValue read_array(const std::string& key) {
     const auto kind = number<uint32_t>("its metadata");
     const auto count = number<uint64_t>("its metadata");
-    if (bytes_of_kind(kind) == 0 || kind == Kind::array) fail(fmt::format("the list '{}' has elements of an unknown kind, {}", key, kind));
-    if (count > left() / bytes_of_kind(kind))
-      fail(fmt::format("the list '{}' has {} elements: the file is too short for them", key, count));
+    const uint64_t each = bytes_of_kind(kind);
+    if (each == 0 || kind == Kind::array) fail(fmt::format("the list '{}' has elements of an unknown kind, {}", key, kind));
+    if (count > left() / each) fail(fmt::format("the list '{}' has {} elements: the file is too short for them", key, count));
     if (kind == Kind::text) return list<std::string>(count, [this] { return string("its metadata"); });
     if (kind == Kind::f32 || kind == Kind::f64) return list<double>(count, [this, kind] { return real(kind); });
     return list<int64_t>(count, [this, kind] { return integer(kind); });

@@ -102,7 +102,7 @@ class Reader {
 
  private:
   at::Tensor kept(const at::Tensor& numbers) {
-    const at::Tensor own = numbers.to(options_, false, true).contiguous();
+    at::Tensor own = numbers.to(options_, false, true).contiguous();
     bytes_ += static_cast<int64_t>(own.nbytes());
     return own;
   }

@@ -41,7 +41,7 @@ std::unique_ptr<Session> make_onnx_session(const Model& model, const LoadOptions
 }  // namespace
 
 std::string torch_generate_refusal(const EngineRequest& request, const GraphSummary& graph, const TorchSettings& settings) {
-  if (const std::string refusal = any_decoder_refusal(graph); !refusal.empty()) return refusal;
+  if (std::string refusal = any_decoder_refusal(graph); !refusal.empty()) return refusal;
   if (!settings.package.empty()) return "task generate runs no package: leave out libtorch.package";
   if (settings.cuda_graph) return "task generate is not captured, since its sizes grow: leave out libtorch.cuda_graph";
   if (is_onnx_decoder(graph)) return onnx_refusal(request);

@@ -1,5 +1,5 @@
-// Compares two interleaved engines on a machine where somebody else works now and then, by the undisturbed parts of their time slices: half
-// of two minutes for each.
+// Compares two interleaved engines on a machine where somebody else works now and then, by the undisturbed parts of their time slices.
+// Each engine has one of two minutes.
 #include "comparisons.h"
 #include "simulated_run.h"
 

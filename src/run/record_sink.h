@@ -41,8 +41,8 @@ class RecordSink {
   std::optional<OpenStore> store_;
   std::vector<std::string> shared_;
   std::set<std::string> announced_;  // Points already reported as refused or skipped
-  std::vector<const Job*> jobs_;     // whose Records wait to be saved together
-  std::vector<Record> records_;
+  std::vector<const Job*> jobs_;     // Jobs of a set whose last Record has not come
+  std::vector<Record> records_;      // their Records so far, which are saved together
   PointCollector collector_;
 };
 

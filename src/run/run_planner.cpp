@@ -27,7 +27,7 @@ std::unique_ptr<Planner> as_many_as_needed(RunContext& run, std::unique_ptr<Plan
   return planner;
 }
 
-// Each Point of a search is inspected as the one it began from, of which only its load differs.
+// A Point of a search differs from the one that the search began from in its load alone, so the inspection of that one holds for it.
 SearchRun search_run(RunContext& run, const EarlierWork& earlier) {
   const auto key = [&run](const Job& job) { return group_key(job, run.plan); };
   const auto announce = [&run](const Job& from, const Job& job) {

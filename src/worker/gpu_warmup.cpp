@@ -8,6 +8,8 @@
 #include <deepgap/error.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace deepgap {
@@ -15,15 +17,9 @@ namespace {
 
 // A GPU under heavy load comes to its power limit after about a second (docs/results/h100.md).
 constexpr Nanoseconds shortest_to_the_limit = 3'000'000'000, longest_before_a_burst = 300'000'000;
-constexpr Nanoseconds rest_before_a_burst = 2'000'000'000;
-
-void rest(const DriverContext& context) {
-  const Nanoseconds end = context.clock.now() + rest_before_a_burst;
-  while (context.clock.now() < end && !context.interrupted) {
-    context.heartbeat.beat();
-    context.clock.wait_until(std::min(end, context.clock.now() + rest_before_a_burst / 10));
-  }
-}
+// At the limit clocks swing, and what is known of a window's throughput comes from the time before it (scenario/stopping/stretches.h).
+constexpr Nanoseconds settling_at_the_limit = 1'000'000'000, kept_at_the_limit = 8'200'000'000;
+constexpr Nanoseconds rest = 2'000'000'000;
 
 }  // namespace
 
@@ -34,14 +30,12 @@ std::vector<GpuReader> readers_of(const Placement& placement) {
   return gpu_readers(ordinals);
 }
 
-StoppingSettings prepare_warmup(const DriverContext& context, PowerAsked asked) {
+StoppingSettings warmup_settings(const DriverContext& context, PowerAsked asked) {
   StoppingSettings settings = context.order.stopping;
   if (asked == PowerAsked::either) return settings;
   if (!LimitWatch(context.clock, readers_of(context.order.point.placement)).knows_limits())
     throw Error(ErrorKind::refused, "the driver reports no power limit of the GPU, which --power needs; leave out --power");
-  if (asked == PowerAsked::sustained) return settings;
-  rest(context);
-  settings.warmup_budget = std::min(settings.warmup_budget, longest_before_a_burst);
+  if (asked == PowerAsked::burst) settings.warmup_budget = std::min(settings.warmup_budget, longest_before_a_burst);
   return settings;
 }
 
@@ -50,8 +44,36 @@ std::unique_ptr<Stopping> make_gpu_warmup(const StoppingSettings& settings, Powe
   if (settings.warmup || asked == PowerAsked::burst || gpus.empty()) return rule;
   if (asked == PowerAsked::sustained) rule = at_least(std::move(rule), shortest_to_the_limit);
   const auto clocks = std::make_shared<ClockWatch>(std::move(gpus));
-  return until_settled(
-      std::move(rule), [clocks](Nanoseconds now) { return clocks->settled(now); }, "the GPU's clocks", settings.warmup_budget);
+  const Nanoseconds at_the_limit = asked == PowerAsked::sustained ? settling_at_the_limit + kept_at_the_limit : 0;
+  const auto settled = [clocks, at_the_limit, begin = std::optional<Nanoseconds>(), limited = false](Nanoseconds now) mutable {
+    if (!begin) begin = now;
+    const bool steady = clocks->settled(now);
+    limited = limited || clocks->at_power_limit();
+    return steady && (!limited || now - *begin >= at_the_limit);
+  };
+  return until_settled(std::move(rule), settled, "the GPU's clocks", settings.warmup_budget);
+}
+
+std::vector<Timing> at_the_limit(std::vector<Timing> timings) {
+  Nanoseconds end = INT64_MIN;
+  for (const Timing& timing : timings) end = std::max(end, timing.end);
+  const auto is_early = [end](const Timing& timing) { return timing.end < end - kept_at_the_limit; };
+  timings.erase(std::remove_if(timings.begin(), timings.end(), is_early), timings.end());
+  return timings;
+}
+
+void rest_before_burst(const DriverContext& context) {
+  const Nanoseconds end = context.clock.now() + rest;
+  while (context.clock.now() < end && !context.interrupted) {
+    context.heartbeat.beat();
+    context.clock.wait_until(std::min(end, context.clock.now() + rest / 10));
+  }
+}
+
+StoppingSettings settings_after_rest() {
+  StoppingSettings settings;
+  settings.warmup = 3;
+  return settings;
 }
 
 }  // namespace deepgap

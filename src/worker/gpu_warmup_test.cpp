@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <span>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -33,9 +34,24 @@ GpuReading late_limit(Nanoseconds now) {
 TEST(GpuWarmup, SustainedWaitsForTheLimitThoughClocksAreSteadyBefore) {
   EXPECT_LT(length_of_warmup(PowerAsked::either, {}, late_limit), 2000 * ms);
   const Nanoseconds sustained = length_of_warmup(PowerAsked::sustained, {}, late_limit);
-  EXPECT_GT(sustained, 3500 * ms) << "its clocks must be steady at the limit";
-  EXPECT_LT(sustained, 6000 * ms);
+  EXPECT_GE(sustained, 9200 * ms) << "eight seconds at the limit stand before the window";
+  EXPECT_LE(sustained, 10'000 * ms);
   EXPECT_EQ(length_of_warmup(PowerAsked::sustained, {}, steady_clock), 3000 * ms) << "below the limit it waits for one to come";
+}
+
+TEST(GpuWarmup, OfTheTimingsTheLastEightSecondsStay) {
+  std::vector<Timing> timings;
+  for (Nanoseconds now = 0; now < 10'000 * ms; now += 10 * ms) timings.push_back({timings.size(), now, now, now + 10 * ms, 1, Status::ok});
+  const std::vector<Timing> kept = at_the_limit(timings);
+  ASSERT_FALSE(kept.empty());
+  EXPECT_EQ(kept.back().end, 10'000 * ms);
+  EXPECT_GE(kept.back().end - kept.front().end, 8000 * ms);
+  EXPECT_LT(kept.size(), timings.size());
+  EXPECT_TRUE(at_the_limit({}).empty());
+}
+
+TEST(GpuWarmup, AfterARestAFewQueriesAreEnough) {
+  EXPECT_EQ(length_of_warmup(PowerAsked::burst, settings_after_rest(), late_limit), 30 * ms);
 }
 
 TEST(GpuWarmup, ABurstDoesNotWaitForClocks) {

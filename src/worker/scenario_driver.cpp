@@ -5,6 +5,7 @@
 #include "record/point_option.h"
 #include "record/tenant_set.h"
 #include "record/verdict.h"
+#include "scenario/stopping/stretches.h"
 #include "worker/bounded_window.h"
 #include "worker/burst_window.h"
 #include "worker/dispatch_record.h"
@@ -127,16 +128,11 @@ class ScenarioDriver final : public WorkloadDriver {
   bool judges_accuracy() const override { return false; }
 
   WarmedUp warm_up(const DriverContext& context) override {
-    const StoppingSettings settings = prepare_warmup(context, options_.power);
-    const auto rule = make_gpu_warmup(settings, options_.power, round_of(context.order), readers_of(context.order.point.placement));
-    TimingCounter counter(context.heartbeat);
-    Failures failures([&heartbeat = context.heartbeat] { heartbeat.beat(); });
-    Traffic traffic = traffic_of(context, context.target, *rule, counter, failures);
-    if (!settings.warmup) traffic.duration = settings.warmup_budget;
-    scenario_->drive(traffic, context.clock, context.interrupted);
-    if (counter.count() == 0 && failures.count() > 0)
-      throw Error(ErrorKind::internal, fmt::format("every query of the warm-up failed: {}", failures.text()));
-    return {counter.count(), rule->state() != Stopping::State::more ? rule->reason() : ""};
+    const WarmedUp warmed = warm_up_with(warmup_settings(context, options_.power), context);
+    if (options_.power != PowerAsked::burst) return warmed;
+    rest_before_burst(context);
+    warm_up_with(settings_after_rest(), context);
+    return warmed;
   }
 
   void fill(const DriverContext& context) override {
@@ -166,6 +162,7 @@ class ScenarioDriver final : public WorkloadDriver {
   Measured measured(const DriverContext& context) override;
 
  private:
+  WarmedUp warm_up_with(const StoppingSettings& settings, const DriverContext& context);
   static Traffic traffic_of(const DriverContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures);
   void forget_what_came_before(const DriverContext& context);
   void begin_slices(const DriverContext& context);
@@ -186,9 +183,26 @@ class ScenarioDriver final : public WorkloadDriver {
   PointOptions options_;
   StoppingSettings stopping_;
   std::optional<Filling> filling_;
+  std::vector<Timing> before_;        // with option power=sustained: of the warm-up, at the limit
   Nanoseconds warmed_in_slices_ = 0;  // windows of slices that were still warming up
   double cpus_waiting_ = 0;           // CPUs used between slices
 };
+
+WarmedUp ScenarioDriver::warm_up_with(const StoppingSettings& settings, const DriverContext& context) {
+  const auto rule = make_gpu_warmup(settings, options_.power, round_of(context.order), readers_of(context.order.point.placement));
+  TimingCounter counter(context.heartbeat);
+  TimingLog log(context.heartbeat);
+  const bool keeps = options_.power == PowerAsked::sustained;
+  Failures failures([&heartbeat = context.heartbeat] { heartbeat.beat(); });
+  Traffic traffic = traffic_of(context, context.target, *rule, keeps ? static_cast<TimingSink&>(log) : counter, failures);
+  if (!settings.warmup) traffic.duration = settings.warmup_budget;
+  scenario_->drive(traffic, context.clock, context.interrupted);
+  const int64_t answered = keeps ? log.count() : counter.count();
+  if (answered == 0 && failures.count() > 0)
+    throw Error(ErrorKind::internal, fmt::format("every query of the warm-up failed: {}", failures.text()));
+  if (keeps && log.dropped() == 0) before_ = at_the_limit(log.take());
+  return {answered, rule->state() != Stopping::State::more ? rule->reason() : ""};
+}
 
 Traffic ScenarioDriver::traffic_of(const DriverContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures) {
   Traffic traffic;
@@ -313,6 +327,14 @@ void keep_slices(const SlicedWindow& sliced, double cpus_waiting, Measured& meas
   measured.facts["interleaved.cpus_while_waiting"] = cpus_waiting;
 }
 
+// Two swings of a GPU's clock are too few to know their mean by, so the interval is that of the stretches before the window, too.
+void keep_stretches(std::span<const Timing> before, Measured& measured) {
+  const auto found = scatter_of_stretches(before, measured.timings);
+  if (!found) return;
+  set_interval(*found, measured.estimates["throughput"]);
+  measured.facts["throughput.stretches"] = found->count;
+}
+
 }  // namespace
 
 Measured ScenarioDriver::measured(const DriverContext& context) {
@@ -345,6 +367,7 @@ Measured ScenarioDriver::measured(const DriverContext& context) {
   if (was_cut(context)) tell_of_cut(own_length, options_.bound.has_value(), measured);
   measured.timings_dropped = filling.log.dropped();
   measured.timings = filling.log.take();
+  if (stopping_.name == "duration" && measured.timings_dropped == 0) keep_stretches(before_, measured);
   const std::vector<Series> marks = filling.meter.series(measured.timings);
   measured.series.insert(measured.series.end(), marks.begin(), marks.end());
   if (filling.tokens) {

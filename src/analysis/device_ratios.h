@@ -5,7 +5,6 @@
 #include "analysis/comparison.h"
 #include "analysis/lines.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 

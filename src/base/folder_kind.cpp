@@ -1,7 +1,6 @@
 #include "base/folder_kind.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <string_view>
 #include <system_error>

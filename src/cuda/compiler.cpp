@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <vector>
 
 namespace deepgap::cuda {
 namespace {

@@ -1,7 +1,5 @@
 #include "cuda/completion_thread.h"
 
-#include <algorithm>
-
 namespace deepgap::cuda {
 namespace {
 

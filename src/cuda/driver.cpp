@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <string_view>
 
 namespace deepgap::cuda {

@@ -1,5 +1,4 @@
 #include "base/file.h"
-#include "base/text.h"
 #include "dataset/picture.h"
 
 #include <deepgap/error.h>

@@ -1,7 +1,6 @@
 #include "dataset/open_dataset.h"
 
 #include "base/messages.h"
-#include "base/text.h"
 #include "dataset/kinds.h"
 #include "dataset/labels.h"
 #include "dataset/picture.h"

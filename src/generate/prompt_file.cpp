@@ -16,7 +16,6 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <string_view>
 
 namespace deepgap {
 namespace {

@@ -5,7 +5,6 @@
 #include "dataset/tensors_dataset.h"
 #include "generate/prompt_file.h"
 
-#include <deepgap/error.h>
 #include <deepgap/generate.h>
 
 #include <fmt/format.h>

@@ -3,7 +3,6 @@
 #include "base/rounding.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace deepgap {
 namespace {

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 namespace deepgap {
 namespace {
 

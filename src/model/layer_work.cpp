@@ -2,8 +2,6 @@
 
 #include "model/graph_tools.h"
 
-#include <deepgap/error.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>

@@ -7,9 +7,7 @@
 
 #include <deepgap/graph.h>
 
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -17,7 +17,6 @@
 
 #include <climits>
 #include <filesystem>
-#include <memory>
 #include <new>
 
 namespace deepgap {

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 #include <vector>
 
 namespace deepgap {

@@ -1,7 +1,6 @@
 #include "plan/duels.h"
 
 #include "base/messages.h"
-#include "plan/place.h"
 #include "plan/point_fields.h"
 #include "record/duel_set.h"
 #include "record/load_axis.h"

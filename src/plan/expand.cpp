@@ -6,7 +6,6 @@
 #include "plan/study.h"
 #include "plan/tenants.h"
 
-#include "base/text.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 

@@ -12,8 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <set>
 
 namespace deepgap {
 namespace {

@@ -4,8 +4,6 @@
 
 #include "record/block_bytes.h"
 
-#include <deepgap/error.h>
-
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,6 +1,5 @@
 #include "report/compare_page.h"
 
-#include "analysis/words.h"
 #include "report/html.h"
 #include "report/page.h"
 

@@ -2,7 +2,6 @@
 // chosen by the results, so that nothing is won by having been lucky.
 #include "analysis/comparison.h"
 #include "analysis/point_labels.h"
-#include "analysis/words.h"
 #include "report/forest.h"
 #include "report/html.h"
 #include "report/page.h"

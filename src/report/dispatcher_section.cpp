@@ -1,7 +1,6 @@
 // Shows what the dispatcher between scenario and sessions did: how large the batches were, and how many queries waited in the course of the
 // window. Each Point is shown by its last Record.
 #include "report/chart.h"
-#include "report/html.h"
 #include "report/sections.h"
 
 #include "analysis/words.h"

@@ -5,7 +5,6 @@
 #include "report/sections.h"
 
 #include "analysis/duel/duels.h"
-#include "analysis/words.h"
 
 #include <fmt/format.h>
 

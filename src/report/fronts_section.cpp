@@ -3,8 +3,6 @@
 #include "report/html.h"
 #include "report/sections.h"
 
-#include "analysis/words.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 namespace deepgap {
 namespace {

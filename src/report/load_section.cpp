@@ -2,7 +2,6 @@
 // logarithmic axes, so that the tail can be read. Invalid points are drawn too: that is where one looks for the reason.
 #include "record/verdict.h"
 #include "report/chart.h"
-#include "report/html.h"
 #include "report/load_curves.h"
 #include "report/sections.h"
 

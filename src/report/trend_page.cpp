@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 namespace deepgap {
 namespace {

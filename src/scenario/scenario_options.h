@@ -6,7 +6,6 @@
 
 #include <deepgap/error.h>
 
-#include <functional>
 #include <map>
 #include <string>
 

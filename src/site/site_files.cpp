@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "record/point_command.h"
 #include "record/record_json.h"
-#include "record/verdict.h"
 #include "report/style.h"
 #include "site/site.h"
 
@@ -14,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <set>
 
 namespace deepgap {

@@ -3,7 +3,6 @@
 #include "stats/moments.h"
 #include "stats/percentile.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>

@@ -1,6 +1,5 @@
 // The copy is written afresh rather than copied and cut down: no page of it ever held what --anonymous leaves out.
 #include "record/profile_block.h"
-#include "record/record_json.h"
 #include "record/timing_block.h"
 #include "store/naming.h"
 #include "store/record_rows.h"

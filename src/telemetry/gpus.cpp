@@ -1,6 +1,5 @@
 #include "telemetry/gpus.h"
 
-#include "base/text.h"
 #include "telemetry/gpu_path.h"
 #include "telemetry/nvml_devices.h"
 #include "telemetry/system_file.h"

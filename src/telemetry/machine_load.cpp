@@ -10,7 +10,6 @@
 #include <chrono>
 #include <map>
 #include <thread>
-#include <utility>
 
 namespace deepgap {
 namespace {

@@ -4,9 +4,7 @@
 #include "telemetry/nvml_api.h"
 
 #include <cstdio>
-#include <cstring>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // "energy.cuda0" is the energy of cuda:0. docs/reference/environment.md lists the series.
 #include "telemetry/nvml_probe.h"
 
-#include "base/text.h"
 #include "telemetry/gpu_path.h"
 #include "telemetry/gpus.h"
 #include "telemetry/nvml_series.h"

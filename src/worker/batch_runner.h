@@ -4,7 +4,6 @@
 #include <deepgap/backend.h>
 #include <deepgap/model.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>

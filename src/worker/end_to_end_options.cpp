@@ -1,7 +1,6 @@
 #include "worker/end_to_end_options.h"
 
 #include "dataset/picture_source.h"
-#include "record/record_json.h"
 
 #include <deepgap/error.h>
 

@@ -2,9 +2,7 @@
 
 #include "base/rounding.h"
 #include "base/text.h"
-#include "record/record_json.h"
 #include "scenario/end_to_end_target.h"
-#include "telemetry/affinity.h"
 #include "telemetry/environment.h"
 #include "worker/picture_preparer.h"
 #include "worker/process_facts.h"

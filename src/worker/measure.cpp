@@ -1,7 +1,6 @@
 #include "worker/measure.h"
 
 #include "base/clocks.h"
-#include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "model/model_source.h"

@@ -1,8 +1,6 @@
 #include "worker/mlperf_run.h"
 
 #include "base/messages.h"
-#include "base/text.h"
-#include "record/point_option.h"
 
 #include <deepgap/error.h>
 

@@ -5,7 +5,6 @@
 #include "telemetry/environment.h"
 
 #include <exception>
-#include <utility>
 
 namespace deepgap {
 

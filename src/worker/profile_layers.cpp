@@ -1,7 +1,6 @@
 #include "worker/profile_layers.h"
 
 #include "base/clocks.h"
-#include "base/text.h"
 #include "kernels/cpu_counters.h"
 #include "model/graph_tools.h"
 #include "model/layer_work.h"
@@ -18,7 +17,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 namespace deepgap {

@@ -5,8 +5,6 @@
 #include "worker/quantized_model.h"
 #include "worker/request_json.h"
 
-#include <deepgap/error.h>
-
 #include <nlohmann/json.hpp>
 
 #include <chrono>

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/own_file.h"
-#include "base/text.h"
 #include "model/weights/safetensors.h"
 #include "worker/check.h"
 #include "worker/run_graph.h"

@@ -2,7 +2,6 @@
 
 #include "analysis/point_labels.h"
 #include "analysis/words.h"
-#include "base/text.h"
 #include "record/averaged.h"
 #include "record/load_axis.h"
 #include "record/point_command.h"

@@ -3,7 +3,6 @@
 
 #include "analysis/ratio_text.h"
 #include "analysis/words.h"
-#include "base/text.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 // Everything counts from the due time. The tokens of single queries are in the Record (record/token_series.h).
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
-#include "analysis/steady.h"
 #include "analysis/throughput.h"
 #include "record/point_option.h"
 #include "record/token_series.h"

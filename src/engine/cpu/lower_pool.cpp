@@ -1,9 +1,6 @@
 #include "engine/cpu/operators.h"
 #include "model/graph_tools.h"
 
-#include <algorithm>
-#include <set>
-
 namespace deepgap {
 namespace {
 

@@ -1,6 +1,5 @@
 // Resize and Upsample where oneDNN's resampling takes the same elements: it has half-pixel positions alone.
 #include "engine/cpu/operators.h"
-#include "model/graph_tools.h"
 #include "model/resampling.h"
 
 #include <algorithm>

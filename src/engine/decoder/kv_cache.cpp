@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
-#include <stdexcept>
 
 namespace deepgap {
 namespace {

@@ -1,8 +1,6 @@
 #include "engine/decoder/packed_matrix.h"
 
-#include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace deepgap {
 namespace {

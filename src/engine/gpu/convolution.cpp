@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 
 namespace deepgap::gpu {
 namespace {

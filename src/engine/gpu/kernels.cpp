@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <set>
 #include <vector>
 

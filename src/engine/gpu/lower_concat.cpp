@@ -3,11 +3,8 @@
 #include "engine/gpu/generated.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
-#include "model/graph_tools.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace deepgap::gpu {
 namespace {

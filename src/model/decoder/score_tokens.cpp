@@ -1,6 +1,5 @@
 #include "model/decoder/score_tokens.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace deepgap {

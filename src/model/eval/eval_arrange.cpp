@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <numeric>
 
 namespace deepgap {
 namespace {

@@ -1,13 +1,11 @@
 // Operators that carry a state from step to step (opset 27): LinearAttention and CausalConvWithState. In double precision, step by step.
 #include "model/eval/element_types.h"
 #include "model/eval/parallel.h"
-#include "model/eval/widened.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace deepgap {
 namespace {

@@ -7,7 +7,6 @@
 #include "model/resampling.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace deepgap {
 namespace {

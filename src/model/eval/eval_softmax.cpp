@@ -4,7 +4,6 @@
 #include "model/eval/parallel.h"
 #include "model/eval/widened.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace deepgap {

@@ -1,6 +1,5 @@
 #include "model/eval/evaluator.h"
 
-#include "base/words.h"
 #include "model/checked.h"
 #include "model/eval/bodies.h"
 #include "model/eval/operator.h"

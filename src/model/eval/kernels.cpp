@@ -1,7 +1,5 @@
 #include "model/eval/kernels.h"
 
-#include <cmath>
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -5,7 +5,6 @@
 #include "model/eval/parallel.h"
 
 #include <algorithm>
-#include <span>
 
 namespace deepgap {
 

@@ -8,7 +8,6 @@
 #include "model/eval/parallel.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <new>
 

@@ -1,8 +1,6 @@
 // Whole tensors rearranged, whatever their elements are.
 #pragma once
 
-#include "model/eval/operator.h"
-
 #include <cstddef>
 #include <span>
 

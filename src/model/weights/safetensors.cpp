@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <vector>
 
 namespace deepgap {

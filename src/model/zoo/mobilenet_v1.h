@@ -3,8 +3,6 @@
 
 #include "model/zoo/network_builder.h"
 
-#include <cstdint>
-
 namespace deepgap {
 
 // The layers from `first` to `last`, both included: 0 is the first convolution, 1 to 13 the pairs of a depthwise and a pointwise one.

@@ -13,7 +13,6 @@
 #include "model/zoo/network_builder.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace deepgap {

@@ -3,8 +3,6 @@
 #include "scenario/mlperf/accuracy_log.h"
 #include "scenario/mlperf/outstanding.h"
 
-#include <deepgap/error.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>

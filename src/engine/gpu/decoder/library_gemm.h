@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <tuple>
 
 namespace deepgap::gpu {
 

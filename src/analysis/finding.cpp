@@ -1,12 +1,16 @@
 #include "analysis/finding.h"
 
-#include "base/registry.h"
-
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace deepgap {
 namespace {
+
+std::vector<Finding>& registered() {
+  static std::vector<Finding> findings;
+  return findings;
+}
 
 // Cautions keep the order that their Finding gives them, which is by severity.
 std::tuple<double, Verdict, int64_t> place_of(const Statement& statement) {
@@ -18,17 +22,25 @@ std::tuple<double, Verdict, int64_t> place_of(const Statement& statement) {
 
 }  // namespace
 
+bool register_finding(Finding finding) {
+  registered().push_back(std::move(finding));
+  return true;
+}
+
+std::vector<Finding> known_findings() {
+  std::vector<Finding> findings = registered();
+  std::sort(findings.begin(), findings.end(),
+            [](const Finding& a, const Finding& b) { return std::tie(a.order, a.id) < std::tie(b.order, b.id); });
+  return findings;
+}
+
 std::vector<FindingStatements> all_findings(const Evidence& evidence) {
-  std::vector<std::unique_ptr<Finding>> findings;
-  const auto& registry = Registry<Finding>::instance();
-  for (const std::string& name : registry.names()) findings.push_back(registry.make("finding", name));
-  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) { return a->order() < b->order(); });
   std::vector<FindingStatements> said;
-  for (const auto& finding : findings) {
-    auto statements = finding->find(evidence);
+  for (const Finding& finding : known_findings()) {
+    auto statements = finding.find(evidence);
     std::stable_sort(statements.begin(), statements.end(),
                      [](const Statement& a, const Statement& b) { return place_of(a) < place_of(b); });
-    if (!statements.empty()) said.push_back({finding->id(), finding->describe(), finding->place(), std::move(statements)});
+    if (!statements.empty()) said.push_back({finding.id, finding.describe, finding.place, std::move(statements)});
   }
   return said;
 }

@@ -5,7 +5,6 @@
 #include "analysis/lines.h"
 #include "analysis/results.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,16 +27,16 @@ struct Evidence {
   const std::vector<Workload>& workloads;
 };
 
-// Thread-safe: no state.
-class Finding {
- public:
-  virtual ~Finding() = default;
-  virtual std::string id() const = 0;
-  virtual int order() const = 0;             // place among the findings; gaps are left for others
-  virtual std::string describe() const = 0;  // how it is drawn, one sentence
-  virtual Place place() const { return Place::summary; }
-  virtual std::vector<Statement> find(const Evidence& evidence) const = 0;
+struct Finding {
+  std::string id;
+  int order = 0;  // place among the findings; gaps are left for others
+  std::vector<Statement> (*find)(const Evidence& evidence) = nullptr;
+  std::string describe;  // how it is drawn, one sentence
+  Place place = Place::summary;
 };
+bool register_finding(Finding finding);  // in a static registrar
+// Returns every known Finding, in order.
+std::vector<Finding> known_findings();
 
 struct FindingStatements {
   std::string id, describe;

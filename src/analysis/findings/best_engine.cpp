@@ -5,7 +5,6 @@
 #include "analysis/peaks.h"
 #include "analysis/words.h"
 #include "analysis/work_rate.h"
-#include "base/registry.h"
 #include "stats/multiple.h"
 
 #include <fmt/format.h>
@@ -74,96 +73,89 @@ struct Across {
 
 std::string with_batch(const Peak& peak) { return fmt::format("{} at batch {}", peak.line->label, peak.point->point.batch); }
 
-class BestEngine final : public Finding {
- public:
-  std::string id() const override { return "best_engine"; }
-  int order() const override { return 10; }
-  std::string describe() const override {
-    return "The usable point with the highest throughput of each model, against the best point of each other engine at equal precision. "
-           "Then across precisions where those are faster, and at equal batch. Two differ when the interval of their ratio leaves out 1, "
-           "at a confidence that allows for the number of engines. The value is that of repeats which did not choose the point. "
-           "Candidates of a peak search are not ranked.";
-  }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    for (const Workload& workload : evidence.workloads) {
-      const auto peaks = peaks_of(workload);
-      if (!peaks.empty()) statements.push_back(statement(workload, peaks));
-    }
-    return statements;
-  }
+// "142.3 items/s", "46.7 tokens/s"
+std::string rate_text(const Workload& workload, const Peak& best) {
+  const MetricSummary* tokens = best.point->find(rate_of(best).metric);
+  if (best.point->point.task == "generate" && tokens != nullptr)
+    return fmt::format("{} {}", format_estimate(tokens->estimate), rate_of(best).unit);
+  return format_estimate(best_value(workload, "throughput")->value) + " items/s";
+}
 
- private:
-  static Statement statement(const Workload& workload, const Peaks& peaks) {
-    const Peak& best = peaks[0];
-    Statement statement;
-    statement.headline = fmt::format("{}: {} with {}", workload.label, rate_text(workload, best), with_batch(best));
-    statement.points.push_back(best.point);
-    const Peaks rivals = rivals_of(peaks);
-    std::vector<std::string> equal;
-    Across across;
-    for (const Peak& rival : rivals) compare_with(peaks, rival, confidence_of_best(rivals.size() + 1), statement, equal, across);
-    if (!equal.empty()) statement.detail = list_of(equal, 3) + ".";
-    if (!across.rivals.empty()) {
-      statement.detail += equal.empty() ? "That is " : fmt::format(" Across precisions, {} is ", name_of(precision_of(best)));
-      statement.detail += across.text() + ".";
-    }
-    if (statement.detail.empty()) statement.detail = "No other engine ran this model.";
-    add_equal_batch(peaks, statement);
-    return statement;
-  }
+// A choice matters as much as the nearest rival is behind; the first comparison is with that one.
+void note_effect(const std::optional<Comparison>& comparison, Statement& statement) {
+  if (statement.points.size() == 1) statement.effect = certain_effect(comparison);
+}
 
-  // "142.3 items/s", "46.7 tokens/s"
-  static std::string rate_text(const Workload& workload, const Peak& best) {
-    const MetricSummary* tokens = best.point->find(rate_of(best).metric);
-    if (best.point->point.task == "generate" && tokens != nullptr)
-      return fmt::format("{} {}", format_estimate(tokens->estimate), rate_of(best).unit);
-    return format_estimate(best_value(workload, "throughput")->value) + " items/s";
-  }
-
-  // Like with like first: a ratio at equal precision, then one across precisions. Labels name precisions where they differ.
-  static void compare_with(const Peaks& peaks, const Peak& rival, double confidence, Statement& statement, std::vector<std::string>& equal,
-                           Across& across) {
-    const Peak& best = peaks[0];
-    const bool one_backend = same_backend(best, rival);
-    const auto like = one_backend ? std::nullopt : at_equal_precision(peaks, best, rival);
-    if (like) {
-      const auto comparison = compare_points(*like->first->point, *like->second->point, rate_of(best).metric, confidence);
-      const std::string own = like->first != &best ? with_batch(*like->first) : equal.empty() ? std::string("That") : best.line->label;
-      note_effect(comparison, statement);
-      if (comparison) equal.push_back(fmt::format("{} is {}", own, comparison_words(*comparison, with_batch(*like->second))));
-      statement.points.push_back(like->second->point);
-    }
-    if (like && like->first == &best && like->second->point == rival.point) return;
-    const auto comparison = compare_points(*best.point, *rival.point, rate_of(best).metric, confidence);
-    if (!comparison) return;
+// Like with like first: a ratio at equal precision, then one across precisions. Labels name precisions where they differ.
+void compare_with(const Peaks& peaks, const Peak& rival, double confidence, Statement& statement, std::vector<std::string>& equal,
+                  Across& across) {
+  const Peak& best = peaks[0];
+  const bool one_backend = same_backend(best, rival);
+  const auto like = one_backend ? std::nullopt : at_equal_precision(peaks, best, rival);
+  if (like) {
+    const auto comparison = compare_points(*like->first->point, *like->second->point, rate_of(best).metric, confidence);
+    const std::string own = like->first != &best ? with_batch(*like->first) : equal.empty() ? std::string("That") : best.line->label;
     note_effect(comparison, statement);
-    across.comparisons.push_back(*comparison);
-    across.rivals.push_back(with_batch(rival));
-    statement.points.push_back(rival.point);
+    if (comparison) equal.push_back(fmt::format("{} is {}", own, comparison_words(*comparison, with_batch(*like->second))));
+    statement.points.push_back(like->second->point);
   }
+  if (like && like->first == &best && like->second->point == rival.point) return;
+  const auto comparison = compare_points(*best.point, *rival.point, rate_of(best).metric, confidence);
+  if (!comparison) return;
+  note_effect(comparison, statement);
+  across.comparisons.push_back(*comparison);
+  across.rivals.push_back(with_batch(rival));
+  statement.points.push_back(rival.point);
+}
 
-  // A choice matters as much as the nearest rival is behind; the first comparison is with that one.
-  static void note_effect(const std::optional<Comparison>& comparison, Statement& statement) {
-    if (statement.points.size() == 1) statement.effect = certain_effect(comparison);
+// Compares with the nearest rival at its batch, if the two are best at different ones.
+void add_equal_batch(const Peaks& peaks, Statement& statement) {
+  const Peaks rivals = rivals_of(peaks);
+  if (rivals.empty()) return;
+  const Pair pair = at_equal_precision(peaks, peaks[0], rivals[0]).value_or(Pair{&peaks[0], &rivals[0]});
+  const int64_t batch = pair.second->point->point.batch;
+  if (precision_of(*pair.first) != precision_of(*pair.second) || batch == pair.first->point->point.batch) return;
+  const PointSummary* same = pair.first->line->at_batch(batch);
+  const auto comparison = same == nullptr ? std::nullopt : compare_points(*same, *pair.second->point, rate_of(peaks[0]).metric);
+  if (!comparison) return;
+  statement.detail += fmt::format(" At equal batch, {}, it is {}.", batch, comparison_words(*comparison, pair.second->line->label));
+  statement.points.push_back(same);
+}
+
+Statement best_engine_statement(const Workload& workload, const Peaks& peaks) {
+  const Peak& best = peaks[0];
+  Statement statement;
+  statement.headline = fmt::format("{}: {} with {}", workload.label, rate_text(workload, best), with_batch(best));
+  statement.points.push_back(best.point);
+  const Peaks rivals = rivals_of(peaks);
+  std::vector<std::string> equal;
+  Across across;
+  for (const Peak& rival : rivals) compare_with(peaks, rival, confidence_of_best(rivals.size() + 1), statement, equal, across);
+  if (!equal.empty()) statement.detail = list_of(equal, 3) + ".";
+  if (!across.rivals.empty()) {
+    statement.detail += equal.empty() ? "That is " : fmt::format(" Across precisions, {} is ", name_of(precision_of(best)));
+    statement.detail += across.text() + ".";
   }
+  if (statement.detail.empty()) statement.detail = "No other engine ran this model.";
+  add_equal_batch(peaks, statement);
+  return statement;
+}
 
-  // Compares with the nearest rival at its batch, if the two are best at different ones.
-  static void add_equal_batch(const Peaks& peaks, Statement& statement) {
-    const Peaks rivals = rivals_of(peaks);
-    if (rivals.empty()) return;
-    const Pair pair = at_equal_precision(peaks, peaks[0], rivals[0]).value_or(Pair{&peaks[0], &rivals[0]});
-    const int64_t batch = pair.second->point->point.batch;
-    if (precision_of(*pair.first) != precision_of(*pair.second) || batch == pair.first->point->point.batch) return;
-    const PointSummary* same = pair.first->line->at_batch(batch);
-    const auto comparison = same == nullptr ? std::nullopt : compare_points(*same, *pair.second->point, rate_of(peaks[0]).metric);
-    if (!comparison) return;
-    statement.detail += fmt::format(" At equal batch, {}, it is {}.", batch, comparison_words(*comparison, pair.second->line->label));
-    statement.points.push_back(same);
+std::vector<Statement> find_best_engine(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  for (const Workload& workload : evidence.workloads) {
+    const auto peaks = peaks_of(workload);
+    if (!peaks.empty()) statements.push_back(best_engine_statement(workload, peaks));
   }
-};
+  return statements;
+}
 
-const bool registered = Registry<Finding>::instance().add("best_engine", [] { return std::make_unique<BestEngine>(); });
+const bool registered =
+    register_finding({"best_engine", 10, find_best_engine,
+                      "The usable point with the highest throughput of each model, against the best point of each other engine at equal "
+                      "precision. Then across precisions where those are faster, and at equal batch. Two differ when the interval of their "
+                      "ratio leaves out 1, at a confidence that allows for the number of engines. The value is that of repeats which did "
+                      "not choose the point. Candidates of a peak search are not ranked."});
 
 }  // namespace
 }  // namespace deepgap

@@ -2,7 +2,6 @@
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/peaks.h"
-#include "base/registry.h"
 
 #include <fmt/format.h>
 
@@ -27,69 +26,61 @@ Peak fastest(const Workload& workload, bool cpu, std::optional<Precision> precis
 
 std::string where(const Peak& peak) { return fmt::format("{} at batch {}", peak.line->label, peak.point->point.batch); }
 
-class CpuBaseline final : public Finding {
- public:
-  std::string id() const override { return "cpu_baseline"; }
-  int order() const override { return 15; }
-  std::string describe() const override {
-    return "The highest throughput of each model on a GPU against the highest on the CPU at equal precision, over all engines and batches; "
-           "then each at its best precision.";
-  }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    for (const Workload& workload : evidence.workloads) {
-      const Peak gpu = fastest(workload, false, {}), cpu = fastest(workload, true, {});
-      if (gpu.point != nullptr && cpu.point != nullptr) add(workload, gpu, cpu, statements);
-    }
-    return statements;
-  }
-
- private:
-  struct Pair {
-    Peak gpu = {}, cpu = {};
-  };
-
-  // The headline compares at equal precision where both ran in one. A ratio across precisions names both and comes second.
-  static void add(const Workload& workload, const Peak& gpu, const Peak& cpu, std::vector<Statement>& statements) {
-    const std::string device = gpu.line->device.empty() ? "the GPU" : gpu.line->device;
-    const auto words = [&](const Pair& pair) -> std::string {
-      const auto ratio = compare_points(*pair.gpu.point, *pair.cpu.point, "throughput");
-      if (!ratio || !ratio->interval) return {};  // without an interval there is nothing to state
-      return fmt::format("{} in {} gives {} times the throughput of the CPU in {}", device, precision_of(pair.gpu), ratio_in_words(*ratio),
-                         precision_of(pair.cpu));
-    };
-    const Pair best{gpu, cpu};
-    Pair equal = at_equal_precision(workload).value_or(best);
-    if (words(equal).empty()) equal = best;
-    const std::string headline = words(equal);
-    if (headline.empty()) return;
-    Statement statement{Tone::result,
-                        workload.label + ": " + headline,
-                        fmt::format("{} against {}.", where(equal.gpu), where(equal.cpu)),
-                        {equal.gpu.point, equal.cpu.point}};
-    statement.effect = certain_effect(compare_points(*equal.gpu.point, *equal.cpu.point, "throughput"));
-    const std::string across = words(best);
-    if (!across.empty() && across != headline) {
-      statement.detail += " Across precisions, " + across + ".";
-      statement.points.insert(statement.points.end(), {gpu.point, cpu.point});
-    }
-    statements.push_back(std::move(statement));
-  }
-
-  // Compares in the precision in which the CPU is fastest among those that both ran.
-  static std::optional<Pair> at_equal_precision(const Workload& workload) {
-    for (const Peak& peak : peaks_of(workload)) {
-      if (!on_cpu(*peak.line)) continue;
-      const Peak gpu = fastest(workload, false, peak.line->key.precision);
-      if (gpu.point != nullptr) return Pair{gpu, peak};
-    }
-    return std::nullopt;
-  }
-
-  static std::string_view precision_of(const Peak& peak) { return name_of(peak.line->key.precision); }
+struct Pair {
+  Peak gpu = {}, cpu = {};
 };
 
-const bool registered = Registry<Finding>::instance().add("cpu_baseline", [] { return std::make_unique<CpuBaseline>(); });
+// Compares in the precision in which the CPU is fastest among those that both ran.
+std::optional<Pair> at_equal_precision(const Workload& workload) {
+  for (const Peak& peak : peaks_of(workload)) {
+    if (!on_cpu(*peak.line)) continue;
+    const Peak gpu = fastest(workload, false, peak.line->key.precision);
+    if (gpu.point != nullptr) return Pair{gpu, peak};
+  }
+  return std::nullopt;
+}
+
+std::string_view precision_of(const Peak& peak) { return name_of(peak.line->key.precision); }
+
+// The headline compares at equal precision where both ran in one. A ratio across precisions names both and comes second.
+void add(const Workload& workload, const Peak& gpu, const Peak& cpu, std::vector<Statement>& statements) {
+  const std::string device = gpu.line->device.empty() ? "the GPU" : gpu.line->device;
+  const auto words = [&](const Pair& pair) -> std::string {
+    const auto ratio = compare_points(*pair.gpu.point, *pair.cpu.point, "throughput");
+    if (!ratio || !ratio->interval) return {};  // without an interval there is nothing to state
+    return fmt::format("{} in {} gives {} times the throughput of the CPU in {}", device, precision_of(pair.gpu), ratio_in_words(*ratio),
+                       precision_of(pair.cpu));
+  };
+  const Pair best{gpu, cpu};
+  Pair equal = at_equal_precision(workload).value_or(best);
+  if (words(equal).empty()) equal = best;
+  const std::string headline = words(equal);
+  if (headline.empty()) return;
+  Statement statement{Tone::result,
+                      workload.label + ": " + headline,
+                      fmt::format("{} against {}.", where(equal.gpu), where(equal.cpu)),
+                      {equal.gpu.point, equal.cpu.point}};
+  statement.effect = certain_effect(compare_points(*equal.gpu.point, *equal.cpu.point, "throughput"));
+  const std::string across = words(best);
+  if (!across.empty() && across != headline) {
+    statement.detail += " Across precisions, " + across + ".";
+    statement.points.insert(statement.points.end(), {gpu.point, cpu.point});
+  }
+  statements.push_back(std::move(statement));
+}
+
+std::vector<Statement> find_cpu_baseline(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  for (const Workload& workload : evidence.workloads) {
+    const Peak gpu = fastest(workload, false, {}), cpu = fastest(workload, true, {});
+    if (gpu.point != nullptr && cpu.point != nullptr) add(workload, gpu, cpu, statements);
+  }
+  return statements;
+}
+
+const bool registered = register_finding({"cpu_baseline", 15, find_cpu_baseline,
+                                          "The highest throughput of each model on a GPU against the highest on the CPU at equal "
+                                          "precision, over all engines and batches; then each at its best precision."});
 
 }  // namespace
 }  // namespace deepgap

@@ -1,7 +1,6 @@
 // Reports what did not run and why, grouped by cause.
 #include "analysis/finding.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "record/record_json.h"
@@ -54,49 +53,42 @@ std::string words_for(Outcome outcome) {
   }
 }
 
-class Failures final : public Finding {
- public:
-  std::string id() const override { return "failures"; }
-  int order() const override { return 60; }
-  std::string describe() const override { return "Records whose outcome is not ok, grouped by outcome and reason."; }
-  Place place() const override { return Place::failures; }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::map<Cause, Extent> causes;
-    for (const PointSummary& point : evidence.results.points) {
-      for (const OutcomeCount& seen : point.outcomes) {
-        if (seen.outcome == Outcome::ok) continue;
-        Extent& extent = causes[{seen.outcome, seen.reason}];
-        extent.records += seen.count;
-        extent.points.push_back(&point);
-        extent.models.insert(point.point.model);
-        extent.backends.insert(point.point.backend);
-        if (extent.stderr_tail.empty()) extent.stderr_tail = seen.stderr_tail;
-      }
+Statement failures_statement(const Cause& cause, Extent extent) {
+  const bool intended = cause.outcome == Outcome::skipped || cause.outcome == Outcome::refused || cause.outcome == Outcome::interrupted;
+  Statement statement{intended ? Tone::note : Tone::failure, {}, cause.reason, std::move(extent.points)};
+  const auto listed = [](const std::set<std::string>& names) { return list_of({names.begin(), names.end()}, 4); };
+  const auto points = static_cast<int64_t>(statement.points.size());
+  statement.headline = fmt::format("{} on {} {}: {} of {}", listed(extent.models), listed(extent.backends), words_for(cause.outcome),
+                                   count_of(extent.records, "record", "records"), count_of(points, "point", "points"));
+  if (statement.detail.empty()) statement.detail = "No reason was recorded.";
+  const std::string said = last_words(extent.stderr_tail);
+  if (!said.empty() && cause.reason.find(said) == std::string::npos)
+    statement.detail += fmt::format("; the end of its standard error: {}", said);
+  return statement;
+}
+
+std::vector<Statement> find_failures(const Evidence& evidence) {
+  std::map<Cause, Extent> causes;
+  for (const PointSummary& point : evidence.results.points) {
+    for (const OutcomeCount& seen : point.outcomes) {
+      if (seen.outcome == Outcome::ok) continue;
+      Extent& extent = causes[{seen.outcome, seen.reason}];
+      extent.records += seen.count;
+      extent.points.push_back(&point);
+      extent.models.insert(point.point.model);
+      extent.backends.insert(point.point.backend);
+      if (extent.stderr_tail.empty()) extent.stderr_tail = seen.stderr_tail;
     }
-    std::vector<std::pair<Cause, Extent>> sorted(causes.begin(), causes.end());
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.records > b.second.records; });
-    std::vector<Statement> statements;
-    for (auto& [cause, extent] : sorted) statements.push_back(statement(cause, std::move(extent)));
-    return statements;
   }
+  std::vector<std::pair<Cause, Extent>> sorted(causes.begin(), causes.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.records > b.second.records; });
+  std::vector<Statement> statements;
+  for (auto& [cause, extent] : sorted) statements.push_back(failures_statement(cause, std::move(extent)));
+  return statements;
+}
 
- private:
-  static Statement statement(const Cause& cause, Extent extent) {
-    const bool intended = cause.outcome == Outcome::skipped || cause.outcome == Outcome::refused || cause.outcome == Outcome::interrupted;
-    Statement statement{intended ? Tone::note : Tone::failure, {}, cause.reason, std::move(extent.points)};
-    const auto listed = [](const std::set<std::string>& names) { return list_of({names.begin(), names.end()}, 4); };
-    const auto points = static_cast<int64_t>(statement.points.size());
-    statement.headline = fmt::format("{} on {} {}: {} of {}", listed(extent.models), listed(extent.backends), words_for(cause.outcome),
-                                     count_of(extent.records, "record", "records"), count_of(points, "point", "points"));
-    if (statement.detail.empty()) statement.detail = "No reason was recorded.";
-    const std::string said = last_words(extent.stderr_tail);
-    if (!said.empty() && cause.reason.find(said) == std::string::npos)
-      statement.detail += fmt::format("; the end of its standard error: {}", said);
-    return statement;
-  }
-};
-
-const bool registered = Registry<Finding>::instance().add("failures", [] { return std::make_unique<Failures>(); });
+const bool registered =
+    register_finding({"failures", 60, find_failures, "Records whose outcome is not ok, grouped by outcome and reason.", Place::failures});
 
 }  // namespace
 }  // namespace deepgap

@@ -2,7 +2,6 @@
 #include "analysis/finding.h"
 #include "analysis/point_labels.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 
 #include <fmt/format.h>
 
@@ -31,36 +30,27 @@ Waiting waiting_of(const Workload& workload) {
   return waiting;
 }
 
-class HostBound final : public Finding {
- public:
-  std::string id() const override { return "host_bound"; }
-  int order() const override { return 30; }
-  std::string describe() const override {
-    return "Points with host_bound in most of their repeats: the host, not the GPU, sets their speed.";
-  }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    for (const Workload& workload : evidence.workloads) {
-      const Waiting waiting = waiting_of(workload);
-      if (!waiting.idle.empty()) statements.push_back(statement(workload, waiting, evidence.results.points));
-    }
-    return statements;
-  }
+Statement host_bound_statement(const Workload& workload, const Waiting& waiting, const std::vector<PointSummary>& all) {
+  const PointSummary& worst = *waiting.idle.front();
+  Statement statement{Tone::note, "", "", {}};
+  statement.headline = fmt::format("{}: the GPU waits for the host in {} of {} points", workload.label, waiting.idle.size(), waiting.known);
+  statement.detail = fmt::format("It waits most in {}: {} of the time.", PointLabels(all).of(worst),
+                                 format_percent(worst.find("device_idle_share")->estimate.value));
+  for (const PointSummary* point : waiting.idle) statement.points.push_back(point);
+  return statement;
+}
 
- private:
-  static Statement statement(const Workload& workload, const Waiting& waiting, const std::vector<PointSummary>& all) {
-    const PointSummary& worst = *waiting.idle.front();
-    Statement statement{Tone::note, "", "", {}};
-    statement.headline =
-        fmt::format("{}: the GPU waits for the host in {} of {} points", workload.label, waiting.idle.size(), waiting.known);
-    statement.detail = fmt::format("It waits most in {}: {} of the time.", PointLabels(all).of(worst),
-                                   format_percent(worst.find("device_idle_share")->estimate.value));
-    for (const PointSummary* point : waiting.idle) statement.points.push_back(point);
-    return statement;
+std::vector<Statement> find_host_bound(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  for (const Workload& workload : evidence.workloads) {
+    const Waiting waiting = waiting_of(workload);
+    if (!waiting.idle.empty()) statements.push_back(host_bound_statement(workload, waiting, evidence.results.points));
   }
-};
+  return statements;
+}
 
-const bool registered = Registry<Finding>::instance().add("host_bound", [] { return std::make_unique<HostBound>(); });
+const bool registered = register_finding(
+    {"host_bound", 30, find_host_bound, "Points with host_bound in most of their repeats: the host, not the GPU, sets their speed."});
 
 }  // namespace
 }  // namespace deepgap

@@ -3,7 +3,6 @@
 #include "analysis/finding.h"
 #include "analysis/one_change.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 #include "base/text.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
@@ -36,80 +35,72 @@ std::string place_words(const Point& point) {
   return join(words, ", ");
 }
 
-class InstanceScaling final : public Finding {
- public:
-  std::string id() const override { return "instances"; }
-  int order() const override { return 51; }
-  std::string describe() const override {
-    return "Lines that differ only in devices, processes and instances: the peak throughput of each against that of one session on one "
-           "device. Efficiency is that ratio divided by the ratio of devices.";
+void forget_place(Point& point) {
+  DeviceId kind;
+  kind.kind = point.placement.devices.empty() ? "" : point.placement.devices.front().kind;
+  point.placement = {1, {kind}};
+  point.options.erase("instances");
+}
+
+// Names the lines that might as well be the fastest.
+std::string not_separable(const std::vector<const Line*>& lines, const Line& best, const Line& one) {
+  std::vector<std::string> others;
+  for (const Line* line : lines) {
+    const auto gain = line == &best || line == &one
+                          ? std::nullopt
+                          : compare_points(*best.peak(), *line->peak(), "throughput", confidence_of_best(lines.size()));
+    if (gain && !gain->separable()) others.push_back(place_words(line->key));
   }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    for (const Workload& workload : evidence.workloads) {
-      for (auto lines : lines_alike_but(workload, forget_place)) {
-        lines.erase(std::remove_if(lines.begin(), lines.end(), [](const Line* line) { return line->peak() == nullptr; }), lines.end());
-        const auto one = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return is_one_session(line->key); });
-        if (lines.size() > 1 && one != lines.end()) statements.push_back(statement(workload, lines, **one));
-      }
+  if (others.empty()) return {};
+  return "The fastest does not differ significantly from " + join(others, ", ") + ".";
+}
+
+std::string sentence(const Line& line, const Line& one) {
+  const auto gain = compare_points(*line.peak(), *one.peak(), "throughput");
+  if (!gain) return {};
+  std::string words = fmt::format("{}: {}", place_words(line.key), comparison_words(*gain, "one session"));
+  const auto devices = static_cast<double>(devices_of(line.key));
+  if (devices > 1) {
+    const auto interval =
+        gain->interval ? std::optional(Interval{gain->interval->low / devices, gain->interval->high / devices}) : std::nullopt;
+    words += fmt::format(", a scaling efficiency of {}", format_ratio(gain->ratio / devices, interval));
+  }
+  return words + ".";
+}
+
+Statement instances_statement(const Workload& workload, const std::vector<const Line*>& lines, const Line& one) {
+  const auto throughput = [](const Line* line) { return line->peak()->find("throughput")->estimate.value; };
+  const Line& best = **std::max_element(lines.begin(), lines.end(), [&](auto* a, auto* b) { return throughput(a) < throughput(b); });
+  Statement statement;
+  statement.headline = fmt::format("{}, {}: fastest with {}", workload.label, label_without_device(one), place_words(best.key));
+  statement.points = {best.peak()};
+  std::vector<std::string> sentences;
+  for (const Line* line : lines) {
+    if (line == &one) continue;
+    if (line != &best) statement.points.push_back(line->peak());
+    if (const std::string words = sentence(*line, one); !words.empty()) sentences.push_back(words);
+  }
+  if (const std::string words = not_separable(lines, best, one); !words.empty()) sentences.push_back(words);
+  statement.detail = join(sentences, " ");
+  if (&best != &one) statement.points.push_back(one.peak());
+  return statement;
+}
+
+std::vector<Statement> find_instances(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  for (const Workload& workload : evidence.workloads) {
+    for (auto lines : lines_alike_but(workload, forget_place)) {
+      lines.erase(std::remove_if(lines.begin(), lines.end(), [](const Line* line) { return line->peak() == nullptr; }), lines.end());
+      const auto one = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return is_one_session(line->key); });
+      if (lines.size() > 1 && one != lines.end()) statements.push_back(instances_statement(workload, lines, **one));
     }
-    return statements;
   }
+  return statements;
+}
 
- private:
-  static void forget_place(Point& point) {
-    DeviceId kind;
-    kind.kind = point.placement.devices.empty() ? "" : point.placement.devices.front().kind;
-    point.placement = {1, {kind}};
-    point.options.erase("instances");
-  }
-
-  static Statement statement(const Workload& workload, const std::vector<const Line*>& lines, const Line& one) {
-    const auto throughput = [](const Line* line) { return line->peak()->find("throughput")->estimate.value; };
-    const Line& best = **std::max_element(lines.begin(), lines.end(), [&](auto* a, auto* b) { return throughput(a) < throughput(b); });
-    Statement statement;
-    statement.headline = fmt::format("{}, {}: fastest with {}", workload.label, label_without_device(one), place_words(best.key));
-    statement.points = {best.peak()};
-    std::vector<std::string> sentences;
-    for (const Line* line : lines) {
-      if (line == &one) continue;
-      if (line != &best) statement.points.push_back(line->peak());
-      if (const std::string words = sentence(*line, one); !words.empty()) sentences.push_back(words);
-    }
-    if (const std::string words = not_separable(lines, best, one); !words.empty()) sentences.push_back(words);
-    statement.detail = join(sentences, " ");
-    if (&best != &one) statement.points.push_back(one.peak());
-    return statement;
-  }
-
-  // Names the lines that might as well be the fastest.
-  static std::string not_separable(const std::vector<const Line*>& lines, const Line& best, const Line& one) {
-    std::vector<std::string> others;
-    for (const Line* line : lines) {
-      const auto gain = line == &best || line == &one
-                            ? std::nullopt
-                            : compare_points(*best.peak(), *line->peak(), "throughput", confidence_of_best(lines.size()));
-      if (gain && !gain->separable()) others.push_back(place_words(line->key));
-    }
-    if (others.empty()) return {};
-    return "The fastest does not differ significantly from " + join(others, ", ") + ".";
-  }
-
-  static std::string sentence(const Line& line, const Line& one) {
-    const auto gain = compare_points(*line.peak(), *one.peak(), "throughput");
-    if (!gain) return {};
-    std::string words = fmt::format("{}: {}", place_words(line.key), comparison_words(*gain, "one session"));
-    const auto devices = static_cast<double>(devices_of(line.key));
-    if (devices > 1) {
-      const auto interval =
-          gain->interval ? std::optional(Interval{gain->interval->low / devices, gain->interval->high / devices}) : std::nullopt;
-      words += fmt::format(", a scaling efficiency of {}", format_ratio(gain->ratio / devices, interval));
-    }
-    return words + ".";
-  }
-};
-
-const bool registered = Registry<Finding>::instance().add("instances", [] { return std::make_unique<InstanceScaling>(); });
+const bool registered = register_finding({"instances", 51, find_instances,
+                                          "Lines that differ only in devices, processes and instances: the peak throughput of each against "
+                                          "that of one session on one device. Efficiency is that ratio divided by the ratio of devices."});
 
 }  // namespace
 }  // namespace deepgap

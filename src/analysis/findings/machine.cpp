@@ -2,7 +2,6 @@
 // versions of an engine.
 #include "analysis/finding.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 #include "base/text.h"
 #include "record/tenant_set.h"
 
@@ -125,35 +124,29 @@ void add_disturbed(const std::vector<const PointSummary*>& points, const std::st
                         fmt::format("The most was {} CPUs on average over a measured window.", format_significant(most, 2)), found});
 }
 
-class Machine final : public Finding {
- public:
-  std::string id() const override { return "machine"; }
-  int order() const override { return 80; }
-  std::string describe() const override {
-    return "Facts in the records that disturb measurements: governor, swap, virtualisation, other processes above 5 % of the threads, "
-           "stolen time above 1 %. Also points that several machines, nodes of a kind or engine versions measured.";
+std::vector<Statement> find_machine(const Evidence& evidence) {
+  const Results& results = evidence.results;
+  std::vector<Statement> statements;
+  add_warnings(results.environment, statements);
+  add_warnings(results.facts, statements);
+  add_conditions(results.environment, statements);
+  std::vector<const PointSummary*> all, alone;  // tenants are beside others because it was asked for
+  for (const PointSummary& point : results.points) {
+    all.push_back(&point);
+    if (!tenant_place(point.point)) alone.push_back(&point);
   }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    const Results& results = evidence.results;
-    std::vector<Statement> statements;
-    add_warnings(results.environment, statements);
-    add_warnings(results.facts, statements);
-    add_conditions(results.environment, statements);
-    std::vector<const PointSummary*> all, alone;  // tenants are beside others because it was asked for
-    for (const PointSummary& point : results.points) {
-      all.push_back(&point);
-      if (!tenant_place(point.point)) alone.push_back(&point);
-    }
-    add_disturbed(alone, "cpus_used_by_others", 0.05, "other processes used the CPUs", statements);
-    add_disturbed(all, "cpus_stolen", 0.01, "the host gave CPU time to other guests", statements);
-    add_mixture(results.points, statements);
-    add_nodes(results.points, statements);
-    add_versions(results.points, statements);
-    return statements;
-  }
-};
+  add_disturbed(alone, "cpus_used_by_others", 0.05, "other processes used the CPUs", statements);
+  add_disturbed(all, "cpus_stolen", 0.01, "the host gave CPU time to other guests", statements);
+  add_mixture(results.points, statements);
+  add_nodes(results.points, statements);
+  add_versions(results.points, statements);
+  return statements;
+}
 
-const bool registered = Registry<Finding>::instance().add("machine", [] { return std::make_unique<Machine>(); });
+const bool registered =
+    register_finding({"machine", 80, find_machine,
+                      "Facts in the records that disturb measurements: governor, swap, virtualisation, other processes above 5 % of the "
+                      "threads, stolen time above 1 %. Also points that several machines, nodes of a kind or engine versions measured."});
 
 }  // namespace
 }  // namespace deepgap

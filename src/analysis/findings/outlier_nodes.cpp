@@ -2,8 +2,6 @@
 #include "analysis/outlier_nodes.h"
 
 #include "analysis/finding.h"
-#include "analysis/words.h"
-#include "base/registry.h"
 #include "record/duel_set.h"
 #include "record/load_axis.h"
 #include "record/tenant_set.h"
@@ -26,38 +24,31 @@ struct Kind {
   std::vector<const PointSummary*> points;
 };
 
-class OutlierNodes final : public Finding {
- public:
-  std::string id() const override { return "outlier_nodes"; }
-  int order() const override { return 74; }
-  std::string describe() const override {
-    return "Nodes that are slower than others with the same device, by more than these differ and than their own runs scatter. Uses points "
-           "that several of them measured at full load and a generalised ESD test, 5 % over all nodes of a device. Their records stay in "
-           "all values.";
-  }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::map<std::string, Kind> kinds;  // by device
-    for (const PointSummary& point : evidence.results.points) {
-      if (!tells_speed(point)) continue;
-      Kind& kind = kinds[point.identity.device];
-      kind.points.push_back(&point);
-      for (const RepeatValue& repeat : point.find("throughput")->repeats) {
-        const std::string& node = point.nodes.at(repeat.node);
-        if (!node.empty()) kind.readings.push_back({point.point_id, node, repeat.value});
-      }
+std::vector<Statement> find_outlier_nodes(const Evidence& evidence) {
+  std::map<std::string, Kind> kinds;  // by device
+  for (const PointSummary& point : evidence.results.points) {
+    if (!tells_speed(point)) continue;
+    Kind& kind = kinds[point.identity.device];
+    kind.points.push_back(&point);
+    for (const RepeatValue& repeat : point.find("throughput")->repeats) {
+      const std::string& node = point.nodes.at(repeat.node);
+      if (!node.empty()) kind.readings.push_back({point.point_id, node, repeat.value});
     }
-    std::vector<Statement> statements;
-    for (const auto& [device, kind] : kinds) {
-      for (const SlowNode& slow : slow_nodes(kind.readings)) {
-        statements.push_back({Tone::warning, fmt::format("{}: {}", slow.node, words_of(slow)),
-                              fmt::format("It has {}, as they have. Its records count in every value here.", device), kind.points});
-      }
-    }
-    return statements;
   }
-};
+  std::vector<Statement> statements;
+  for (const auto& [device, kind] : kinds) {
+    for (const SlowNode& slow : slow_nodes(kind.readings)) {
+      statements.push_back({Tone::warning, fmt::format("{}: {}", slow.node, words_of(slow)),
+                            fmt::format("It has {}, as they have. Its records count in every value here.", device), kind.points});
+    }
+  }
+  return statements;
+}
 
-const bool registered = Registry<Finding>::instance().add("outlier_nodes", [] { return std::make_unique<OutlierNodes>(); });
+const bool registered = register_finding({"outlier_nodes", 74, find_outlier_nodes,
+                                          "Nodes that are slower than others with the same device, by more than these differ and than "
+                                          "their own runs scatter. Uses points that several of them measured at full load and a "
+                                          "generalised ESD test, 5 % over all nodes of a device. Their records stay in all values."});
 
 }  // namespace
 }  // namespace deepgap

@@ -1,7 +1,6 @@
 // The largest load that a peak search confirmed, with its confidence.
 #include "analysis/finding.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 #include "record/load_axis.h"
 #include "record/point_option.h"
 #include "stats/sign_confidence.h"
@@ -56,56 +55,48 @@ std::pair<std::string, std::string> apart(double load, double above) {
   return {format_significant(load, most), format_significant(above, most)};
 }
 
-class PeakLoad final : public Finding {
- public:
-  std::string id() const override { return "peak_load"; }
-  int order() const override { return 7; }
-  std::string describe() const override {
-    return "Loads that a peak search ran again to confirm: the largest that met the SLO in all its runs, and the next larger one. The "
-           "confidence that at least half of all runs meet the SLO is that of a sign test.";
+void add_statement(const Workload& workload, const Point& key, std::vector<Confirmed>& loads, std::vector<Statement>& statements) {
+  join_equal_loads(loads);
+  const auto all_held = [](const Confirmed& c) { return c.runs > 1 && c.held == c.runs; };
+  const auto best = std::find_if(loads.rbegin(), loads.rend(), all_held);
+  if (best == loads.rend()) return;
+  const std::string unit = load_axis(key.scenario)->unit;
+  const Confirmed* above = best == loads.rbegin() ? nullptr : &*std::prev(best);
+  const auto [load, larger] = above == nullptr ? std::pair(format_significant(best->load), std::string()) : apart(best->load, above->load);
+  Statement said;
+  said.tone = Tone::result;
+  said.points.push_back(best->point);
+  said.headline = fmt::format("{}, {}: {} {} are the most that meet {}", workload.label, label_without_load_and_slo(*best->line), load,
+                              unit, option_of(key, "bound", "the bound"));
+  said.detail = fmt::format("{} of {} runs there met it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
+                            100 * sign_confidence(best->runs, best->held));
+  if (above != nullptr) {
+    said.points.push_back(above->point);
+    said.detail += fmt::format(" At {} {} of {} did.", larger, above->held, above->runs);
   }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    for (const Workload& workload : evidence.workloads) {
-      std::map<PointOnDevice, std::vector<Confirmed>> searches;
-      for (const Line& line : workload.lines) {
-        for (const PointSummary* point : line.points) {
-          const auto load = load_of(point->point);
-          if (option_of(point->point, "peak") != "confirm" || !load) continue;
-          searches[{without_load(point->point), line.device}].push_back(confirmed(line, *point, *load));
-        }
+  statements.push_back(std::move(said));
+}
+
+std::vector<Statement> find_peak_load(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  for (const Workload& workload : evidence.workloads) {
+    std::map<PointOnDevice, std::vector<Confirmed>> searches;
+    for (const Line& line : workload.lines) {
+      for (const PointSummary* point : line.points) {
+        const auto load = load_of(point->point);
+        if (option_of(point->point, "peak") != "confirm" || !load) continue;
+        searches[{without_load(point->point), line.device}].push_back(confirmed(line, *point, *load));
       }
-      for (auto& [key, loads] : searches) add_statement(workload, key.point, loads, statements);
     }
-    return statements;
+    for (auto& [key, loads] : searches) add_statement(workload, key.point, loads, statements);
   }
+  return statements;
+}
 
- private:
-  static void add_statement(const Workload& workload, const Point& key, std::vector<Confirmed>& loads, std::vector<Statement>& statements) {
-    join_equal_loads(loads);
-    const auto all_held = [](const Confirmed& c) { return c.runs > 1 && c.held == c.runs; };
-    const auto best = std::find_if(loads.rbegin(), loads.rend(), all_held);
-    if (best == loads.rend()) return;
-    const std::string unit = load_axis(key.scenario)->unit;
-    const Confirmed* above = best == loads.rbegin() ? nullptr : &*std::prev(best);
-    const auto [load, larger] =
-        above == nullptr ? std::pair(format_significant(best->load), std::string()) : apart(best->load, above->load);
-    Statement said;
-    said.tone = Tone::result;
-    said.points.push_back(best->point);
-    said.headline = fmt::format("{}, {}: {} {} are the most that meet {}", workload.label, label_without_load_and_slo(*best->line), load,
-                                unit, option_of(key, "bound", "the bound"));
-    said.detail = fmt::format("{} of {} runs there met it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
-                              100 * sign_confidence(best->runs, best->held));
-    if (above != nullptr) {
-      said.points.push_back(above->point);
-      said.detail += fmt::format(" At {} {} of {} did.", larger, above->held, above->runs);
-    }
-    statements.push_back(std::move(said));
-  }
-};
-
-const bool registered = Registry<Finding>::instance().add("peak_load", [] { return std::make_unique<PeakLoad>(); });
+const bool registered =
+    register_finding({"peak_load", 7, find_peak_load,
+                      "Loads that a peak search ran again to confirm: the largest that met the SLO in all its runs, and the next larger "
+                      "one. The confidence that at least half of all runs meet the SLO is that of a sign test."});
 
 }  // namespace
 }  // namespace deepgap

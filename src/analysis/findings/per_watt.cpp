@@ -3,7 +3,6 @@
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 
 #include <fmt/format.h>
 
@@ -12,42 +11,34 @@ namespace {
 
 constexpr const char* metric = "items_per_s_per_w";
 
-class PerWatt final : public Finding {
- public:
-  std::string id() const override { return "per_watt"; }
-  int order() const override { return 44; }
-  std::string describe() const override {
-    return "The usable point of each model with the most items/s per watt, against the point of the same line with the highest "
-           "throughput.";
+Statement per_watt_statement(const Workload& workload, const BestValue& best) {
+  Statement statement;
+  statement.headline = fmt::format("{}: {} items/s per watt with {} at batch {}", workload.label,
+                                   format_estimate(best.point->find(metric)->estimate), best.line->label, best.point->point.batch);
+  statement.points = {best.point};
+  const PointSummary* fastest = best.line->peak();
+  if (fastest == best.point || fastest == nullptr) {
+    statement.detail = "It is also the fastest of its line.";
+  } else if (const auto gain = compare_points(*best.point, *fastest, metric)) {
+    statement.detail =
+        fmt::format("That is {}.", comparison_words(*gain, fmt::format("the fastest of its line, batch {}", fastest->point.batch)));
+    statement.points.push_back(fastest);
+    statement.effect = certain_effect(gain);
   }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    for (const Workload& workload : evidence.workloads) {
-      if (const auto best = best_value(workload, metric)) statements.push_back(statement(workload, *best));
-    }
-    return statements;
-  }
+  return statement;
+}
 
- private:
-  static Statement statement(const Workload& workload, const BestValue& best) {
-    Statement statement;
-    statement.headline = fmt::format("{}: {} items/s per watt with {} at batch {}", workload.label,
-                                     format_estimate(best.point->find(metric)->estimate), best.line->label, best.point->point.batch);
-    statement.points = {best.point};
-    const PointSummary* fastest = best.line->peak();
-    if (fastest == best.point || fastest == nullptr) {
-      statement.detail = "It is also the fastest of its line.";
-    } else if (const auto gain = compare_points(*best.point, *fastest, metric)) {
-      statement.detail =
-          fmt::format("That is {}.", comparison_words(*gain, fmt::format("the fastest of its line, batch {}", fastest->point.batch)));
-      statement.points.push_back(fastest);
-      statement.effect = certain_effect(gain);
-    }
-    return statement;
+std::vector<Statement> find_per_watt(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  for (const Workload& workload : evidence.workloads) {
+    if (const auto best = best_value(workload, metric)) statements.push_back(per_watt_statement(workload, *best));
   }
-};
+  return statements;
+}
 
-const bool registered = Registry<Finding>::instance().add("per_watt", [] { return std::make_unique<PerWatt>(); });
+const bool registered = register_finding(
+    {"per_watt", 44, find_per_watt,
+     "The usable point of each model with the most items/s per watt, against the point of the same line with the highest throughput."});
 
 }  // namespace
 }  // namespace deepgap

@@ -3,7 +3,6 @@
 #include "analysis/finding.h"
 #include "analysis/one_change.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 
 #include <fmt/format.h>
 
@@ -24,42 +23,34 @@ std::vector<std::string> ratios(const PairOfPoints& pair) {
   return words;
 }
 
-class PrecisionResources final : public Finding {
- public:
-  std::string id() const override { return "precision_resources"; }
-  int order() const override { return 42; }
-  std::string describe() const override {
-    return "Lines that differ in precision alone, at the largest batch that both ran: memory on the device, power and energy an item "
-           "against "
-           "fp32.";
-  }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    for (const Workload& workload : evidence.workloads) {
-      for (const auto& lines : lines_alike_but(workload, [](Point& point) { point.precision = Precision::fp32; })) {
-        const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == Precision::fp32; });
-        if (base == lines.end()) continue;
-        for (const Line* line : lines) {
-          const auto pair = line == *base ? std::nullopt : at_common_batch(*line, **base);
-          const auto words = pair ? ratios(*pair) : std::vector<std::string>{};
-          if (!words.empty()) statements.push_back(statement(workload, *line, *pair, words));
-        }
+Statement precision_resources_statement(const Workload& workload, const Line& line, const PairOfPoints& pair,
+                                        const std::vector<std::string>& words) {
+  const std::string precision(name_of(line.key.precision));
+  return {Tone::result,
+          fmt::format("{}, {}: {} takes {} of fp32", workload.label, label_without(line, precision), precision, list_of(words)),
+          fmt::format("Both at batch {}, the largest that both ran.", pair.one->point.batch),
+          {pair.one, pair.other}};
+}
+
+std::vector<Statement> find_precision_resources(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  for (const Workload& workload : evidence.workloads) {
+    for (const auto& lines : lines_alike_but(workload, [](Point& point) { point.precision = Precision::fp32; })) {
+      const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == Precision::fp32; });
+      if (base == lines.end()) continue;
+      for (const Line* line : lines) {
+        const auto pair = line == *base ? std::nullopt : at_common_batch(*line, **base);
+        const auto words = pair ? ratios(*pair) : std::vector<std::string>{};
+        if (!words.empty()) statements.push_back(precision_resources_statement(workload, *line, *pair, words));
       }
     }
-    return statements;
   }
+  return statements;
+}
 
- private:
-  static Statement statement(const Workload& workload, const Line& line, const PairOfPoints& pair, const std::vector<std::string>& words) {
-    const std::string precision(name_of(line.key.precision));
-    return {Tone::result,
-            fmt::format("{}, {}: {} takes {} of fp32", workload.label, label_without(line, precision), precision, list_of(words)),
-            fmt::format("Both at batch {}, the largest that both ran.", pair.one->point.batch),
-            {pair.one, pair.other}};
-  }
-};
-
-const bool registered = Registry<Finding>::instance().add("precision_resources", [] { return std::make_unique<PrecisionResources>(); });
+const bool registered = register_finding({"precision_resources", 42, find_precision_resources,
+                                          "Lines that differ in precision alone, at the largest batch that both ran: memory on the device, "
+                                          "power and energy an item against fp32."});
 
 }  // namespace
 }  // namespace deepgap

@@ -2,7 +2,6 @@
 #include "record/published.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 #include "record/averaged.h"
 
 #include <fmt/format.h>
@@ -61,26 +60,19 @@ std::optional<Statement> contradictions(const FactTable& facts) {
                    {}};
 }
 
-class Published final : public Finding {
- public:
-  std::string id() const override { return "published"; }
-  int order() const override { return 69; }
-  std::string describe() const override {
-    return "Points imported from published tables or from averages of an export. Cells of tables that disagree with the rest of their row "
-           "beyond rounding. Devices without a price.";
-  }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    const Results& results = evidence.results;
-    std::vector<Statement> statements;
-    if (auto said = published_points(results.points)) statements.push_back(std::move(*said));
-    if (auto said = averaged_points(results.points)) statements.push_back(std::move(*said));
-    if (auto said = contradictions(results.facts)) statements.push_back(std::move(*said));
-    for (const std::string& note : results.price_notes) statements.push_back({Tone::note, note, "Its points have no cost.", {}});
-    return statements;
-  }
-};
+std::vector<Statement> find_published(const Evidence& evidence) {
+  const Results& results = evidence.results;
+  std::vector<Statement> statements;
+  if (auto said = published_points(results.points)) statements.push_back(std::move(*said));
+  if (auto said = averaged_points(results.points)) statements.push_back(std::move(*said));
+  if (auto said = contradictions(results.facts)) statements.push_back(std::move(*said));
+  for (const std::string& note : results.price_notes) statements.push_back({Tone::note, note, "Its points have no cost.", {}});
+  return statements;
+}
 
-const bool registered = Registry<Finding>::instance().add("published", [] { return std::make_unique<Published>(); });
+const bool registered = register_finding({"published", 69, find_published,
+                                          "Points imported from published tables or from averages of an export. Cells of tables that "
+                                          "disagree with the rest of their row beyond rounding. Devices without a price."});
 
 }  // namespace
 }  // namespace deepgap

@@ -2,7 +2,6 @@
 #include "analysis/device_ratios.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 
 #include <fmt/format.h>
 
@@ -39,41 +38,31 @@ std::string list_text(const std::vector<Better>& found, const char* what) {
   return list_of(words, 8) + (caveat.empty() ? "" : fmt::format(" ({})", caveat));
 }
 
-class SlowerDevice final : public Finding {
- public:
-  std::string id() const override { return "slower_device"; }
-  int order() const override { return 45; }
-  std::string describe() const override {
-    return "Where the slower of two devices costs less for an item (with --prices, or as published) or takes less energy than the faster, "
-           "all else "
-           "being alike.";
-  }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    for (const Workload& workload : evidence.workloads) {
-      for (const DevicePair& pair : device_pairs(workload)) {
-        add(workload, pair, "cost_per_1000_items", "cost", statements);
-        add(workload, pair, "energy_j_per_item", "energy", statements);
-      }
+void add(const Workload& workload, const DevicePair& pair, const char* metric, const char* what, std::vector<Statement>& statements) {
+  Statement said;
+  const std::vector<Better> found = where_better(pair, metric);
+  if (found.empty()) return;
+  for (const Better& better : found) said.points.push_back(better.at->second);
+  said.headline = fmt::format("{}, {}: {} is slower than {}, and takes less {} for an item", workload.label, pair.label,
+                              short_device_name(pair.other), short_device_name(pair.device), what);
+  said.detail = fmt::format("In {} of {} comparisons: {}.", found.size(), pair.ratios.size(), list_text(found, what));
+  statements.push_back(std::move(said));
+}
+
+std::vector<Statement> find_slower_device(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  for (const Workload& workload : evidence.workloads) {
+    for (const DevicePair& pair : device_pairs(workload)) {
+      add(workload, pair, "cost_per_1000_items", "cost", statements);
+      add(workload, pair, "energy_j_per_item", "energy", statements);
     }
-    return statements;
   }
+  return statements;
+}
 
- private:
-  static void add(const Workload& workload, const DevicePair& pair, const char* metric, const char* what,
-                  std::vector<Statement>& statements) {
-    Statement said;
-    const std::vector<Better> found = where_better(pair, metric);
-    if (found.empty()) return;
-    for (const Better& better : found) said.points.push_back(better.at->second);
-    said.headline = fmt::format("{}, {}: {} is slower than {}, and takes less {} for an item", workload.label, pair.label,
-                                short_device_name(pair.other), short_device_name(pair.device), what);
-    said.detail = fmt::format("In {} of {} comparisons: {}.", found.size(), pair.ratios.size(), list_text(found, what));
-    statements.push_back(std::move(said));
-  }
-};
-
-const bool registered = Registry<Finding>::instance().add("slower_device", [] { return std::make_unique<SlowerDevice>(); });
+const bool registered = register_finding({"slower_device", 45, find_slower_device,
+                                          "Where the slower of two devices costs less for an item (with --prices, or as published) or "
+                                          "takes less energy than the faster, all else being alike."});
 
 }  // namespace
 }  // namespace deepgap

@@ -3,7 +3,6 @@
 #include "analysis/finding.h"
 #include "analysis/one_change.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 
 #include <fmt/format.h>
 
@@ -12,59 +11,49 @@
 namespace deepgap {
 namespace {
 
-class ThreadScaling final : public Finding {
- public:
-  std::string id() const override { return "threads"; }
-  int order() const override { return 50; }
-  std::string describe() const override {
-    return "Lines that differ in threads alone: the peak throughput of each against that of the fewest threads; efficiency is that ratio "
-           "divided "
-           "by the ratio of threads.";
+Statement threads_statement(const Workload& workload, const std::vector<const Line*>& lines) {
+  const auto fewer = [](const Line* a, const Line* b) { return a->key.threads < b->key.threads; };
+  const auto slower = [](const Line* a, const Line* b) {
+    return a->peak()->find("throughput")->estimate.value < b->peak()->find("throughput")->estimate.value;
+  };
+  const Line& fewest = **std::min_element(lines.begin(), lines.end(), fewer);
+  const Line& most = **std::max_element(lines.begin(), lines.end(), fewer);
+  const Line& best = **std::max_element(lines.begin(), lines.end(), slower);
+  Statement statement;
+  statement.headline =
+      fmt::format("{}, {}: fastest with {}", workload.label, label_without_threads(best), count_of(best.key.threads, "thread", "threads"));
+  statement.points = {best.peak()};
+  if (&best != &fewest) statement.points.push_back(fewest.peak());
+  const auto gain = compare_points(*best.peak(), *fewest.peak(), "throughput");
+  statement.effect = certain_effect(gain);
+  if (&best == &fewest || !gain) {
+    statement.detail = "More threads do not help.";
+  } else {
+    const double efficiency = gain->ratio * fewest.key.threads / best.key.threads;
+    statement.detail = fmt::format("That is {}: an efficiency of {}.",
+                                   comparison_words(*gain, count_of(fewest.key.threads, "thread", "threads")), format_percent(efficiency));
   }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    for (const Workload& workload : evidence.workloads) {
-      for (auto lines : lines_alike_but(workload, [](Point& point) { point.threads = 0; })) {
-        lines.erase(std::remove_if(lines.begin(), lines.end(), [](const Line* line) { return line->peak() == nullptr; }), lines.end());
-        if (lines.size() > 1) statements.push_back(statement(workload, lines));
-      }
-    }
-    return statements;
+  if (&best != &most && &best != &fewest) {
+    const auto loss = compare_points(*best.peak(), *most.peak(), "throughput");
+    statement.detail += loss && loss->separable() ? " More threads are slower." : " More threads give no significant gain.";
   }
+  return statement;
+}
 
- private:
-  static Statement statement(const Workload& workload, const std::vector<const Line*>& lines) {
-    const auto fewer = [](const Line* a, const Line* b) { return a->key.threads < b->key.threads; };
-    const auto slower = [](const Line* a, const Line* b) {
-      return a->peak()->find("throughput")->estimate.value < b->peak()->find("throughput")->estimate.value;
-    };
-    const Line& fewest = **std::min_element(lines.begin(), lines.end(), fewer);
-    const Line& most = **std::max_element(lines.begin(), lines.end(), fewer);
-    const Line& best = **std::max_element(lines.begin(), lines.end(), slower);
-    Statement statement;
-    statement.headline = fmt::format("{}, {}: fastest with {}", workload.label, label_without_threads(best),
-                                     count_of(best.key.threads, "thread", "threads"));
-    statement.points = {best.peak()};
-    if (&best != &fewest) statement.points.push_back(fewest.peak());
-    const auto gain = compare_points(*best.peak(), *fewest.peak(), "throughput");
-    statement.effect = certain_effect(gain);
-    if (&best == &fewest || !gain) {
-      statement.detail = "More threads do not help.";
-    } else {
-      const double efficiency = gain->ratio * fewest.key.threads / best.key.threads;
-      statement.detail =
-          fmt::format("That is {}: an efficiency of {}.", comparison_words(*gain, count_of(fewest.key.threads, "thread", "threads")),
-                      format_percent(efficiency));
+std::vector<Statement> find_threads(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  for (const Workload& workload : evidence.workloads) {
+    for (auto lines : lines_alike_but(workload, [](Point& point) { point.threads = 0; })) {
+      lines.erase(std::remove_if(lines.begin(), lines.end(), [](const Line* line) { return line->peak() == nullptr; }), lines.end());
+      if (lines.size() > 1) statements.push_back(threads_statement(workload, lines));
     }
-    if (&best != &most && &best != &fewest) {
-      const auto loss = compare_points(*best.peak(), *most.peak(), "throughput");
-      statement.detail += loss && loss->separable() ? " More threads are slower." : " More threads give no significant gain.";
-    }
-    return statement;
   }
-};
+  return statements;
+}
 
-const bool registered = Registry<Finding>::instance().add("threads", [] { return std::make_unique<ThreadScaling>(); });
+const bool registered = register_finding({"threads", 50, find_threads,
+                                          "Lines that differ in threads alone: the peak throughput of each against that of the fewest "
+                                          "threads; efficiency is that ratio divided by the ratio of threads."});
 
 }  // namespace
 }  // namespace deepgap

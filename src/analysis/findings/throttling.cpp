@@ -2,7 +2,6 @@
 #include "analysis/finding.h"
 #include "analysis/point_labels.h"
 #include "analysis/words.h"
-#include "base/registry.h"
 
 #include <fmt/format.h>
 
@@ -33,24 +32,17 @@ void add_throttled(const std::vector<PointSummary>& points, const std::string& m
       {tone, fmt::format("{} held back by {}", count_of(static_cast<int64_t>(found.size()), "point", "points"), by), detail + ".", found});
 }
 
-class Throttling final : public Finding {
- public:
-  std::string id() const override { return "throttling"; }
-  int order() const override { return 72; }
-  std::string describe() const override {
-    return "Points in whose measured window the driver named a power limit or heat as the reason for lower clocks, for at least 1 % of the "
-           "time.";
-  }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    // At full load the limit is a property of the GPU; heat depends on the place where it stands.
-    add_throttled(evidence.results.points, "throttled_power_share", "the GPU's power limit", Tone::note, statements);
-    add_throttled(evidence.results.points, "throttled_thermal_share", "the GPU's temperature", Tone::warning, statements);
-    return statements;
-  }
-};
+std::vector<Statement> find_throttling(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  // At full load the limit is a property of the GPU; heat depends on the place where it stands.
+  add_throttled(evidence.results.points, "throttled_power_share", "the GPU's power limit", Tone::note, statements);
+  add_throttled(evidence.results.points, "throttled_thermal_share", "the GPU's temperature", Tone::warning, statements);
+  return statements;
+}
 
-const bool registered = Registry<Finding>::instance().add("throttling", [] { return std::make_unique<Throttling>(); });
+const bool registered = register_finding({"throttling", 72, find_throttling,
+                                          "Points in whose measured window the driver named a power limit or heat as the reason for lower "
+                                          "clocks, for at least 1 % of the time."});
 
 }  // namespace
 }  // namespace deepgap

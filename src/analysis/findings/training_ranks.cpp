@@ -2,8 +2,6 @@
 #include "analysis/baseline.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"
-#include "base/registry.h"
-#include "base/text.h"
 
 #include <fmt/format.h>
 
@@ -30,54 +28,47 @@ std::string cost(const PointSummary& point) {
                      format_percent(hidden->estimate.value));
 }
 
-class TrainingRanks final : public Finding {
- public:
-  std::string id() const override { return "training_ranks"; }
-  int order() const override { return 54; }
-  std::string describe() const override {
-    return "Training by several processes, each on a device with a batch of its own. Compares throughput with that of one device times "
-           "their number, with one process's batch (weak) and with all of theirs together (strong). Shows the cost of averaging gradients "
-           "alone, after the backward pass, and hidden behind it.";
-  }
-  std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<Statement> statements;
-    const std::vector<PointSummary>& points = evidence.results.points;
-    if (std::none_of(points.begin(), points.end(), trains_together)) return statements;
-    std::vector<PointSummary> scaled = points;
-    add_scaling(scaled);
-    for (size_t i = 0; i < points.size(); ++i) {
-      if (!trains_together(points[i])) continue;
-      Statement said = statement(scaled[i]);
-      said.points = {&points[i]};
-      if (!said.headline.empty()) statements.push_back(std::move(said));
-    }
-    return statements;
-  }
+bool trains_together(const PointSummary& point) {
+  return point.point.task == "train" && point.point.placement.processes > 1 && point.usable();
+}
 
- private:
-  static bool trains_together(const PointSummary& point) {
-    return point.point.task == "train" && point.point.placement.processes > 1 && point.usable();
-  }
+Statement training_ranks_statement(const PointSummary& point) {
+  std::vector<std::string> words;
+  for (const std::string& part :
+       {efficiency(point, "scaling_efficiency", "weak"), efficiency(point, "strong_scaling_efficiency", "strong")})
+    if (!part.empty()) words.push_back(part);
+  const std::string averaging = cost(point);
+  if (words.empty() && averaging.empty()) return {};
+  const size_t devices = point.point.placement.devices.size();
+  Statement said;
+  said.headline = fmt::format("Training {} in {} by {} processes of batch {} on {}: {}", point.point.model, name_of(point.point.precision),
+                              point.point.placement.processes, point.point.batch,
+                              devices > 1 ? fmt::format("{} devices", devices) : "one device that they share",
+                              words.empty() ? "what averaging their gradients costs" : list_of(words));
+  said.detail = averaging.empty() ? "" : averaging + ".";
+  return said;
+}
 
-  static Statement statement(const PointSummary& point) {
-    std::vector<std::string> words;
-    for (const std::string& part :
-         {efficiency(point, "scaling_efficiency", "weak"), efficiency(point, "strong_scaling_efficiency", "strong")})
-      if (!part.empty()) words.push_back(part);
-    const std::string averaging = cost(point);
-    if (words.empty() && averaging.empty()) return {};
-    const size_t devices = point.point.placement.devices.size();
-    Statement said;
-    said.headline = fmt::format("Training {} in {} by {} processes of batch {} on {}: {}", point.point.model,
-                                name_of(point.point.precision), point.point.placement.processes, point.point.batch,
-                                devices > 1 ? fmt::format("{} devices", devices) : "one device that they share",
-                                words.empty() ? "what averaging their gradients costs" : list_of(words));
-    said.detail = averaging.empty() ? "" : averaging + ".";
-    return said;
+std::vector<Statement> find_training_ranks(const Evidence& evidence) {
+  std::vector<Statement> statements;
+  const std::vector<PointSummary>& points = evidence.results.points;
+  if (std::none_of(points.begin(), points.end(), trains_together)) return statements;
+  std::vector<PointSummary> scaled = points;
+  add_scaling(scaled);
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!trains_together(points[i])) continue;
+    Statement said = training_ranks_statement(scaled[i]);
+    said.points = {&points[i]};
+    if (!said.headline.empty()) statements.push_back(std::move(said));
   }
-};
+  return statements;
+}
 
-const bool registered = Registry<Finding>::instance().add("training_ranks", [] { return std::make_unique<TrainingRanks>(); });
+const bool registered =
+    register_finding({"training_ranks", 54, find_training_ranks,
+                      "Training by several processes, each on a device with a batch of its own. Compares throughput with that of one "
+                      "device times their number, with one process's batch (weak) and with all of theirs together (strong). Shows the cost "
+                      "of averaging gradients alone, after the backward pass, and hidden behind it."});
 
 }  // namespace
 }  // namespace deepgap

@@ -31,6 +31,7 @@ bool ClockWatch::settled(Nanoseconds now) {
   if (gpus_.empty() || now < next_) return settled_;
   next_ = now + period;
   settled_ = true;
+  at_power_limit_ = false;
   for (Gpu& gpu : gpus_) settled_ &= take_reading(gpu);
   return settled_;
 }
@@ -39,6 +40,7 @@ bool ClockWatch::take_reading(Gpu& gpu) {
   const GpuReading reading = gpu.read();
   if (reading.sm_hz == 0) return true;
   const bool limited = is_at_power_limit(reading);
+  at_power_limit_ |= limited;
   gpu.clocks_hz.push_back(reading.sm_hz);
   return is_level(gpu.clocks_hz, limited ? readings_at_limit : readings_below_limit);
 }

@@ -22,6 +22,8 @@ class ClockWatch {
   // Returns whether no clock has changed by more than 1 %: between three readings and the three before them, below the power limit; between
   // ten readings and the ten before, since clocks alternate at the limit. Reads the GPUs once a `period` at most. `now` does not go back.
   bool settled(Nanoseconds now);
+  // Returns whether a GPU was at its power limit at the last reading, or slowed down by it.
+  bool at_power_limit() const { return at_power_limit_; }
 
  private:
   struct Gpu {
@@ -32,7 +34,7 @@ class ClockWatch {
 
   std::vector<Gpu> gpus_;
   Nanoseconds next_ = 0;
-  bool settled_ = false;
+  bool at_power_limit_ = false, settled_ = false;
 };
 
 }  // namespace deepgap

@@ -51,6 +51,7 @@ TEST(ClockWatch, TheDriverSaysThatPowerSlowsItDown) {
       {[] { return GpuReading{.sm_hz = 1.5e9, .power_w = 300, .power_limit_w = 700, .throttle_reasons = throttled_by_power}; }});
   for (Nanoseconds now = 0; now < 1'900 * ms; now += 100 * ms) EXPECT_FALSE(watch.settled(now)) << now;
   EXPECT_TRUE(watch.settled(1'900 * ms));
+  EXPECT_TRUE(watch.at_power_limit());
 }
 
 TEST(ClockWatch, AllGpusMustHaveSettled) {
@@ -62,6 +63,7 @@ TEST(ClockWatch, AllGpusMustHaveSettled) {
 TEST(ClockWatch, NobodyIsWaitedForWhereNoClockIsKnown) {
   EXPECT_TRUE(ClockWatch({}).settled(0));
   EXPECT_EQ(settled_at([](Nanoseconds) { return GpuReading{}; }), 0);
+  EXPECT_FALSE(ClockWatch({}).at_power_limit());
 }
 
 }  // namespace

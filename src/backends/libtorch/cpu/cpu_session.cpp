@@ -1,7 +1,6 @@
 #include "backends/libtorch/cpu/cpu_session.h"
 
-#include "backends/common/query_thread.h"
-#include "backends/common/staging.h"
+#include "backends/common/serial_session.h"
 #include "backends/libtorch/cpu/gathered_inputs.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
@@ -12,9 +11,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
-#include <algorithm>
-#include <array>
-#include <optional>
+#include <deque>
 
 namespace deepgap {
 namespace {
@@ -28,53 +25,21 @@ TorchTarget target_of(Precision precision, const TorchSettings& settings) {
   return target;
 }
 
-struct Slot {
-  std::vector<SlotBuffer> inputs;
-  std::unique_ptr<TorchOutputs> outputs;
-  // The query in flight.
-  std::vector<uint32_t> samples;
-  uint64_t tag = 0;
-  Nanoseconds enqueued = 0;
-};
-
-class TorchCpuSession final : public Session {
+class TorchCpuSession final : public SerialSession {
  public:
   TorchCpuSession(const Model& model, const LoadOptions& options, const TorchSettings& settings)
-      : clock_(*options.clock),
-        completion_(options.completion),
+      : SerialSession("libtorch", model, options, ports(model.graph(), model.graph().inputs)),
         threads_(options.threads),
         model_(model),
-        inputs_(ports(model.graph(), model.graph().inputs)),
-        staging_("libtorch", inputs_),
-        network_(make_torch_network(model.graph(), target_of(options.precision, settings), settings.package)),
-        slots_(static_cast<size_t>(options.slots)) {
+        network_(make_torch_network(model.graph(), target_of(options.precision, settings), settings.package)) {
     const c10::InferenceMode inference;
-    for (const int64_t batch : options.batch_sizes) {
-      largest_ = std::max(largest_, batch);
-      input_shapes("libtorch", model.name(), inputs_, batch);
-      network_->prepare(batch);
-    }
-    for (Slot& slot : slots_) {
-      slot.inputs = room_for(inputs_, largest_);
-      slot.outputs = std::make_unique<TorchOutputs>(model.graph(), largest_, false);
-    }
-    thread_.emplace([threads = options.threads] { at::set_num_threads(threads); }, [this](size_t slot) { answer(slots_[slot]); },
-                    [this](size_t slot) { deliver({.tag = slots_[slot].tag, .status = Status::cancelled}); });
+    for (const int64_t batch : options.batch_sizes) network_->prepare(batch);
+    for (int slot = 0; slot < options.slots; ++slot) outputs_.emplace_back(model.graph(), largest_, false);
+    start([threads = options.threads] { at::set_num_threads(threads); });
   }
+  ~TorchCpuSession() override { stop(); }
 
-  int slots() const override { return static_cast<int>(slots_.size()); }
-  void stage(std::span<const std::vector<TensorView>> inputs) override { staging_.stage(inputs); }
-  std::span<const TensorView> outputs(int slot) const override { return slots_.at(static_cast<size_t>(slot)).outputs->views(); }
-
-  void enqueue(int index, std::span<const uint32_t> samples, uint64_t tag) override {
-    Slot& slot = slots_.at(static_cast<size_t>(index));
-    slot.enqueued = clock_.now();
-    slot.samples.assign(samples.begin(), samples.end());
-    slot.tag = tag;
-    thread_->enqueue(static_cast<size_t>(index));
-  }
-  void drain() override { thread_->drain(); }
-  void cancel() override { thread_->cancel(); }
+  std::span<const TensorView> outputs(int slot) const override { return outputs_.at(static_cast<size_t>(slot)).views(); }
 
   std::vector<LayerTiming> layer_timings() override {
     std::vector<LayerTiming> timings;
@@ -94,27 +59,16 @@ class TorchCpuSession final : public Session {
   }
 
  private:
-  void answer(Slot& slot) {
-    std::array<Mark, 5> marks{{{MarkId::enqueued, 0, slot.enqueued}, {MarkId::h2d_begin, 0, clock_.now()}}};
-    Done done{.tag = slot.tag};
-    std::optional<Error> error;
-    try {
-      const c10::InferenceMode inference;
-      const std::vector<at::Tensor> inputs = gathered(staging_, inputs_, slot.samples, largest_, slot.inputs);
-      marks[2] = {MarkId::compute_begin, 0, clock_.now()};
-      slot.outputs->take(network_->run(static_cast<int64_t>(slot.samples.size()), inputs, nullptr));
-      marks[3] = {MarkId::compute_end, 0, clock_.now()};
-      marks[4] = {MarkId::returned, 0, marks[3].ns};
-      done.marks = marks;
-    } catch (const std::exception& failure) {
-      error = torch_error(failure, "running the model");
-      done = {slot.tag, Status::failed, std::span(marks).first(1), &*error};
-    }
-    deliver(done);
+  size_t compute(size_t slot, Query& query, std::span<Mark> marks) override {
+    const c10::InferenceMode inference;
+    const std::vector<at::Tensor> inputs = gathered(staging_, inputs_, query.samples, query.inputs);
+    marks[0] = {MarkId::compute_begin, 0, clock_.now()};
+    outputs_[slot].take(network_->run(static_cast<int64_t>(query.samples.size()), inputs, nullptr));
+    marks[1] = {MarkId::compute_end, 0, clock_.now()};
+    marks[2] = {MarkId::returned, 0, marks[1].ns};
+    return 3;
   }
-
-  // Another thread may use the slot again as soon as the completion was called.
-  void deliver(const Done& done) { completion_(std::span(&done, 1)); }
+  Error error_of(const std::exception& failure) const override { return torch_error(failure, "running the model"); }
 
   std::vector<at::Tensor> zeros() const {
     std::vector<at::Tensor> inputs;
@@ -131,16 +85,10 @@ class TorchCpuSession final : public Session {
     c10::InferenceMode inference;
   };
 
-  Clock& clock_;
-  Completion completion_;
   int threads_;
   const Model& model_;
-  std::vector<Port> inputs_;
-  Staging staging_;
-  int64_t largest_ = 0;  // batch
   std::unique_ptr<TorchNetwork> network_;
-  std::vector<Slot> slots_;
-  std::optional<QueryThread> thread_;  // goes first
+  std::deque<TorchOutputs> outputs_;  // by slot
 };
 
 }  // namespace

@@ -1,20 +1,12 @@
 #include "backends/libtorch/cpu/gathered_inputs.h"
 
-#include "backends/libtorch/torch_network.h"
 #include "backends/libtorch/torch_types.h"
 
 namespace deepgap {
 
-std::vector<SlotBuffer> room_for(const std::vector<Port>& inputs, int64_t largest_batch) {
-  std::vector<SlotBuffer> room;
-  for (const Port& input : inputs) room.emplace_back(bytes_of(input.type, *input.shape(largest_batch)));
-  return room;
-}
-
 std::vector<at::Tensor> gathered(const Staging& staged, const std::vector<Port>& inputs, std::span<const uint32_t> samples,
-                                 int64_t largest_batch, std::vector<SlotBuffer>& room) {
+                                 std::vector<SlotBuffer>& room) {
   const auto batch = static_cast<int64_t>(samples.size());
-  require_torch_batch(batch, largest_batch);
   std::vector<at::Tensor> tensors;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Shape shape = *inputs[i].shape(batch);

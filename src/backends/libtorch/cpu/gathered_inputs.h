@@ -12,12 +12,8 @@
 
 namespace deepgap {
 
-// For each input at the largest batch.
-std::vector<SlotBuffer> room_for(const std::vector<Port>& inputs, int64_t largest_batch);
-
-// `samples` one behind another in a slot's room; the tensors look at that. Throws Error{input} where there are none, or more than
-// `largest_batch`.
+// `samples` one behind another in `room`, which has as much as the largest batch needs; the tensors look at that.
 std::vector<at::Tensor> gathered(const Staging& staged, const std::vector<Port>& inputs, std::span<const uint32_t> samples,
-                                 int64_t largest_batch, std::vector<SlotBuffer>& room);
+                                 std::vector<SlotBuffer>& room);
 
 }  // namespace deepgap

@@ -4,100 +4,32 @@
 #include "engine/gpu/stem.h"
 
 #include "base/rounding.h"
-#include "engine/gpu/hopper_text.h"
-#include "engine/gpu/kernel_text.h"
-#include "engine/gpu/tile_epilogue.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace deepgap::gpu {
 namespace {
 
-struct StemPlan {
-  int rows = 4;    // output rows of a tile
-  int teams = 2;   // warpgroups
-  int blocks = 2;  // on one multiprocessor
-  int columns = 64;
-  int pixel_bytes = 4, run_steps = 1, steps = 7;  // run_steps: of 32 bytes, for one row of the kernel
-  int piece = 1;                                  // pixels that one copy brings
-  int origin = 0;                                 // pixels of the padding that lie before the image
-  int row_bytes = 0, source_rows = 0;
-  size_t source_bytes = 0, weight_bytes = 0, shared_bytes = 0;
-};
-
 StemPlan plan_of(const Convolution& problem, int rows, int teams, int blocks) {
-  StemPlan plan;
-  plan.rows = rows;
-  plan.teams = teams;
-  plan.blocks = blocks;
-  plan.columns = stem_columns(problem);
-  plan.pixel_bytes = static_cast<int>(stem_channels * static_cast<int64_t>(byte_size(problem.source)));
-  plan.run_steps = static_cast<int>(divide_up(problem.kernel_w * plan.pixel_bytes, 32));
-  plan.steps = plan.run_steps * static_cast<int>(problem.kernel_h);
-  plan.piece = copied_pixels(problem);
-  plan.origin = static_cast<int>(divide_up(problem.pad_left, plan.piece)) * plan.piece;
-  const int64_t last = (problem.out_w - 1) * problem.stride_w + plan.origin - problem.pad_left;
-  plan.row_bytes = static_cast<int>(divide_up(last * plan.pixel_bytes + int64_t{plan.run_steps} * 32, 16) * 16);
-  plan.source_rows = static_cast<int>((rows - 1) * problem.stride_h + (problem.kernel_h - 1) * problem.dilation_h + 1);
-  plan.source_bytes = static_cast<size_t>(plan.row_bytes) * static_cast<size_t>(plan.source_rows);
-  plan.weight_bytes = static_cast<size_t>(plan.steps) * static_cast<size_t>(plan.columns) * 32;
-  plan.shared_bytes = 1024 + plan.weight_bytes + 2 * plan.source_bytes + static_cast<size_t>(plan.teams * plan.columns * 8) + 16;
-  return plan;
+  const int64_t source_rows = (rows - 1) * problem.stride_h + (problem.kernel_h - 1) * problem.dilation_h + 1;
+  return stem_plan(problem, rows, teams, blocks, problem.kernel_w, 0, source_rows, teams);
 }
 
-std::string text_of(const Convolution& problem, const StemPlan& plan) {
-  std::string text(kernel_prelude());
-  text += hopper_prelude();
-  text += epilogue_text(problem) + shape_text(problem);
-  text += fmt::format(
-      "static const int rows = {}, teams = {}, blocks = {}, columns = {}, pixel_bytes = {}, run_steps = {}, steps = {}, piece = {}, "
-      "origin = {}, row_bytes = {}, source_rows = {}, source_bytes = {}, weight_bytes = {}, run = {}, table_share = {}, batch_steps = "
-      "{};\n",
-      plan.rows, plan.teams, plan.blocks, plan.columns, plan.pixel_bytes, plan.run_steps, plan.steps, plan.piece, plan.origin,
-      plan.row_bytes, plan.source_rows, plan.source_bytes, plan.weight_bytes, run_of(problem, plan.columns), (plan.columns + 127) / 128,
-      std::min(plan.steps, 7));
-  return text + product_text(problem, plan.columns) + tile_epilogue_text() + kernel_file("stem_source") + kernel_file("stem");
-}
-
-// Packs by step of 32 bytes (row of the kernel, part of its run), column, byte.
 std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
-  const WeightReader reader(problem, weights);
   const StemPlan plan = plan_of(problem, variant.tile[0], variant.tile[1], variant.tile[2]);
-  const int run = run_of(problem, plan.columns);
-  const auto size = static_cast<int>(operand_bytes(problem.compute));
-  std::vector<std::byte> packed(variant.packed_bytes);
-  for (int step = 0; step < plan.steps; step++)
-    for (int column = 0; column < plan.columns; column++)
-      for (int byte = 0; byte < 32; byte += size) {
-        const int64_t out = channel_of_column(column, run), at = step % plan.run_steps * 32 + byte;
-        const int64_t x = at / plan.pixel_bytes, in = at % plan.pixel_bytes / size;
-        if (out >= problem.out_channels || x >= problem.kernel_w || in >= problem.in_channels) continue;
-        const size_t offset =
-            static_cast<size_t>(step * plan.columns) * 32 + permuted(static_cast<size_t>(column) * 32 + static_cast<size_t>(byte), 32);
-        put_operand(packed, offset / static_cast<size_t>(size), problem.compute, reader.at(out, in, step / plan.run_steps, x));
-      }
-  return packed;
+  return pack_stem(problem, plan, weights, [&](int step, int byte) { return step % plan.run_steps * 32 + byte; });
 }
 
 ConvolutionVariant variant_of(const Convolution& problem, const StemPlan& plan, const Chip& chip) {
-  ConvolutionVariant variant;
+  const std::string constants = fmt::format("table_share = {}, batch_steps = {}", divide_up(plan.columns, 128), std::min(plan.steps, 7));
+  ConvolutionVariant variant = stem_variant(problem, plan, chip, problem.batch * divide_up(problem.out_h, plan.rows), "stem",
+                                            stem_text(problem, plan, constants, "stem"));
   variant.name = fmt::format("stem {}x{} t{} b{}", plan.rows, plan.columns, plan.teams, plan.blocks);
-  variant.tile = {plan.rows, plan.teams, plan.blocks};
   variant.pack = pack;
-  variant.packed_bytes = plan.weight_bytes;
-  Launch launch;
-  launch.entry = "stem";
-  launch.source = text_of(problem, plan);
-  const int64_t tiles = problem.batch * divide_up(problem.out_h, plan.rows);
-  launch.grid = {static_cast<unsigned>(std::min<int64_t>(tiles, static_cast<int64_t>(chip.multiprocessors) * plan.blocks)), 1, 1};
-  launch.block = {static_cast<unsigned>(plan.teams * 128), 1, 1};
-  launch.shared_bytes = plan.shared_bytes;
-  launch.overlaps_previous = true;
-  launch.arguments = arguments_of(problem);
-  variant.launches.push_back(std::move(launch));
   return variant;
 }
 
@@ -120,6 +52,57 @@ bool is_stem(const Convolution& problem, const Chip& chip) {
          (problem.in_pitch == stem_channels || problem.in_pitch == unit) && problem.dilation_w == 1 && problem.batch > 0 &&
          problem.kernel_h * problem.kernel_w > 1 && problem.kernel_h * problem.kernel_w <= 64 && stem_columns(problem) > 0 &&
          !problem.epilogue.has_residual() && problem.batch * problem.out_h < INT32_MAX;
+}
+
+StemPlan stem_plan(const Convolution& problem, int rows, int teams, int blocks, int64_t run_pixels, int shift, int64_t source_rows,
+                   int tables) {
+  StemPlan plan{};
+  plan.rows = rows;
+  plan.teams = teams;
+  plan.blocks = blocks;
+  plan.columns = stem_columns(problem);
+  plan.pixel_bytes = static_cast<int>(stem_channels * static_cast<int64_t>(byte_size(problem.source)));
+  plan.run_steps = static_cast<int>(divide_up(run_pixels * plan.pixel_bytes, 32));
+  plan.steps = plan.run_steps * static_cast<int>(problem.kernel_h);
+  plan.shift = shift;
+  plan.piece = copied_pixels(problem);
+  plan.origin = static_cast<int>(divide_up(problem.pad_left + shift, plan.piece)) * plan.piece;
+  const int64_t last = (problem.out_w - 1) * problem.stride_w + plan.origin - problem.pad_left - shift;
+  plan.row_bytes = static_cast<int>(round_up(last * plan.pixel_bytes + int64_t{plan.run_steps} * 32, 16));
+  plan.source_rows = static_cast<int>(source_rows);
+  plan.source_bytes = static_cast<size_t>(plan.row_bytes) * static_cast<size_t>(plan.source_rows);
+  plan.weight_bytes = static_cast<size_t>(plan.steps) * static_cast<size_t>(plan.columns) * 32;
+  plan.shared_bytes = 1024 + plan.weight_bytes + 2 * plan.source_bytes + static_cast<size_t>(tables * plan.columns * 8) + 16;
+  return plan;
+}
+
+std::string stem_text(const Convolution& problem, const StemPlan& plan, const std::string& constants, const char* file) {
+  std::string text(kernel_prelude());
+  text += hopper_prelude();
+  text += epilogue_text(problem) + shape_text(problem);
+  text += fmt::format(
+      "static const int rows = {}, teams = {}, blocks = {}, columns = {}, pixel_bytes = {}, run_steps = {}, steps = {}, piece = {}, "
+      "origin = {}, row_bytes = {}, source_rows = {}, source_bytes = {}, weight_bytes = {}, run = {}, {};\n",
+      plan.rows, plan.teams, plan.blocks, plan.columns, plan.pixel_bytes, plan.run_steps, plan.steps, plan.piece, plan.origin,
+      plan.row_bytes, plan.source_rows, plan.source_bytes, plan.weight_bytes, run_of(problem, plan.columns), constants);
+  return text + product_text(problem, plan.columns) + tile_epilogue_text() + kernel_file("stem_source") + kernel_file(file);
+}
+
+ConvolutionVariant stem_variant(const Convolution& problem, const StemPlan& plan, const Chip& chip, int64_t tiles, const char* entry,
+                                std::string source) {
+  ConvolutionVariant variant;
+  variant.tile = {plan.rows, plan.teams, plan.blocks};
+  variant.packed_bytes = plan.weight_bytes;
+  Launch launch;
+  launch.entry = entry;
+  launch.source = std::move(source);
+  launch.grid = {static_cast<unsigned>(std::min<int64_t>(tiles, static_cast<int64_t>(chip.multiprocessors) * plan.blocks)), 1, 1};
+  launch.block = {static_cast<unsigned>(plan.teams * 128), 1, 1};
+  launch.shared_bytes = plan.shared_bytes;
+  launch.overlaps_previous = true;
+  launch.arguments = arguments_of(problem);
+  variant.launches.push_back(std::move(launch));
+  return variant;
 }
 
 std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip) {

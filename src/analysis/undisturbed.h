@@ -39,7 +39,4 @@ UndisturbedFound find_undisturbed(const Record& record);
 // Returns nullopt where the Record's series do not show disturbances.
 std::optional<Stretches> undisturbed_stretches(const Record& record, const Window& window);
 
-// A fact of a Record where a value was asked for in vain.
-inline constexpr const char* undisturbed_fact = "undisturbed";
-
 }  // namespace deepgap

@@ -49,7 +49,6 @@ class Subprocess {
   pid_t pid() const { return pid_; }
   int channel() const { return channel_.get(); }           // ours, blocking; -1 without
   int output_descriptor() const { return output_.get(); }  // -1 once at its end
-  void close_channel() { channel_.close(); }
 
   // Takes what the child has printed so far. Never blocks; false once its output is at the end.
   bool drain_output();

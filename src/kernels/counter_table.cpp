@@ -10,27 +10,24 @@ namespace {
 
 struct Family {
   int architecture;
-  const char* chip;                         // one of it, by CUPTI's name
   const char *dram_read, *dram_written;     // dram__bytes...
   std::vector<const char*> tensor_sources;  // sm__ops_path_tensor_src_...
 };
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all{
-      {70, "GV100", "read", "write", {"fp16_dst_fp16", "fp16_dst_fp32"}},
-      {75, "TU104", "read", "write", {"fp16_bf16_tf32_dst_fp32", "fp16_dst_fp16", "int8"}},
-      {80, "GA100", "read", "write", {"bf16_dst_fp32", "fp16_dst_fp16", "fp16_dst_fp32", "fp64", "int8", "tf32_dst_fp32"}},
-      {86, "GA102", "read", "write", {"bf16_dst_fp32", "fp16_dst_fp16", "fp16_dst_fp32", "int8", "tf32_dst_fp32"}},
-      {89, "AD104", "read", "write", {"bf16_dst_fp32", "fp16_dst_fp16", "fp16_dst_fp32", "fp8", "int8", "tf32_dst_fp32"}},
-      {90, "GH100", "read", "write", {"bf16_dst_fp32", "fp16", "fp64", "fp8", "int8", "tf32_dst_fp32"}},
+      {70, "read", "write", {"fp16_dst_fp16", "fp16_dst_fp32"}},
+      {75, "read", "write", {"fp16_bf16_tf32_dst_fp32", "fp16_dst_fp16", "int8"}},
+      {80, "read", "write", {"bf16_dst_fp32", "fp16_dst_fp16", "fp16_dst_fp32", "fp64", "int8", "tf32_dst_fp32"}},
+      {86, "read", "write", {"bf16_dst_fp32", "fp16_dst_fp16", "fp16_dst_fp32", "int8", "tf32_dst_fp32"}},
+      {89, "read", "write", {"bf16_dst_fp32", "fp16_dst_fp16", "fp16_dst_fp32", "fp8", "int8", "tf32_dst_fp32"}},
+      {90, "read", "write", {"bf16_dst_fp32", "fp16", "fp64", "fp8", "int8", "tf32_dst_fp32"}},
       {100,
-       "GB100",
        "read",
        "write",
        {"bf16_dst_fp32", "fp16_dst_fp16", "fp16_dst_fp32", "fp4_dst_fp32", "fp4_fp6_fp8_dst_fp16", "fp4_fp6_fp8_dst_fp32", "fp64", "int8",
         "tf32_dst_fp32"}},
       {120,
-       "GB202",
        "op_read",
        "op_write",
        {"bf16_dst_fp32", "fp16_dst_fp16", "fp16_dst_fp32", "fp4_dst_fp32", "fp4_fp6_dst_fp16", "fp4_fp6_dst_fp32", "fp8_dst_fp16",
@@ -60,12 +57,6 @@ std::vector<MetricGroup> counter_groups(int architecture) {
       lanes.metrics.push_back(fmt::format("sm__sass_thread_inst_executed_op_{}{}_pred_on.sum", type, op));
   for (const char* source : family->tensor_sources) tensor.metrics.push_back(fmt::format("sm__ops_path_tensor_src_{}.sum", source));
   return {bytes, {"l1", {"l1tex__t_bytes.sum"}}, lanes, tensor};
-}
-
-std::vector<std::pair<int, std::string>> counter_chips() {
-  std::vector<std::pair<int, std::string>> chips;
-  for (const Family& family : families()) chips.emplace_back(family.architecture, family.chip);
-  return chips;
 }
 
 std::vector<MetricGroup> counter_groups_of(int architecture, const std::vector<std::string>& available) {

@@ -17,8 +17,6 @@ namespace deepgap {
 //   "tensor": operations of tensor cores by type, multiply and add as two; dense and sparse together. Those of 1 and 4 bits are left out
 // Empty for an architecture (compute capability times ten) that the table does not know.
 std::vector<MetricGroup> counter_groups(int architecture);
-// Returns CUPTI's name of one chip of each family in the table: {70, "GV100"}, ...
-std::vector<std::pair<int, std::string>> counter_chips();
 
 // Returns the groups that this chip has; GeForce 16 cards have architecture 75 but no tensor cores. For an architecture that the table does
 // not know, metrics are found by name. Empty groups are left out.

@@ -212,7 +212,9 @@ class CounterTableTest : public ::testing::Test {
 };
 
 TEST_F(CounterTableTest, HasForEveryFamilyWhatItsChipCounts) {
-  for (const auto& [architecture, chip] : counter_chips()) {
+  const std::pair<int, const char*> chips[] = {{70, "GV100"}, {75, "TU104"}, {80, "GA100"},  {86, "GA102"},
+                                               {89, "AD104"}, {90, "GH100"}, {100, "GB100"}, {120, "GB202"}};
+  for (const auto& [architecture, chip] : chips) {
     const auto wanted = counter_groups(architecture), has = counter_groups_of(architecture, supported_metrics(*library_, chip));
     ASSERT_EQ(has.size(), wanted.size()) << chip;
     for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(has[i].metrics, wanted[i].metrics) << chip << " " << wanted[i].what;

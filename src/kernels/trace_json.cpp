@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace deepgap {
 
@@ -66,14 +65,6 @@ void check_layers(const Trace& trace) {
   };
   check(trace.kernels);
   check(trace.copies);
-}
-
-json trace_to_json(const Trace& trace) { return json_of(trace); }
-
-Trace trace_from_json(const json& object) {
-  Trace trace = json_to<Trace>(object, "trace");
-  check_layers(trace);
-  return trace;
 }
 
 json trace_events(const Trace& trace, const std::string& title) {

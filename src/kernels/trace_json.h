@@ -67,10 +67,8 @@ void fields(V& visit, Trace& trace) {
 }
 
 nlohmann::json launch_json(const Kernel& kernel);
-nlohmann::json trace_to_json(const Trace& trace);
 // Throws Error{input} for entries of layers that the trace does not have, whoever wrote the file.
 void check_layers(const Trace& trace);
-Trace trace_from_json(const nlohmann::json& json);  // throws Error{input}
 
 // Returns the format that Perfetto and chrome://tracing read: layers, kernels by stream, copies and host calls as tracks of one time axis.
 nlohmann::json trace_events(const Trace& trace, const std::string& title);

@@ -48,7 +48,6 @@ const char* name_of(PeakPhase phase) {
 }
 
 double PeakResult::confidence() const { return runs == 0 ? 0 : sign_confidence(runs + higher_runs, held + higher_held); }
-double PeakResult::confidence_above() const { return sign_confidence(above_runs, above_runs - above_held); }
 
 PeakSearch::PeakSearch(const PeakSettings& settings) : settings_(in_six_digits(settings)), load_(rounded(settings.from)) {}
 

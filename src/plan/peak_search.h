@@ -71,8 +71,6 @@ struct PeakResult {
   // Returns the confidence that at least half of all runs at `load` hold, by the sign test over those that confirmed it (and where time
   // ended, those at higher loads); 0 without them.
   double confidence() const;
-  // Returns likewise the confidence that fewer than half hold at `above`.
-  double confidence_above() const;
 };
 
 class PeakSearch {

@@ -116,11 +116,6 @@ const std::vector<GoalMetric>& goal_metrics() {
   return goals;
 }
 
-bool dominates(const PointSummary& a, const PointSummary& b, std::span<const GoalMetric> metrics) {
-  if (!has_all(a, metrics) || !has_all(b, metrics)) return false;
-  return beats(box_of(a, metrics, false), box_of(b, metrics, false));
-}
-
 std::vector<const PointSummary*> pareto_front(std::span<const PointSummary* const> points, std::span<const GoalMetric> metrics) {
   return front_of(points, metrics, false);
 }

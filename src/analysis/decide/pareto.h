@@ -22,10 +22,9 @@ struct GoalMetric {
 // throughput, p99 latency, energy, cost, device memory, accuracy.
 const std::vector<GoalMetric>& goal_metrics();
 
-// A Point is dominated by another that is no worse in every metric and better in one, beyond doubt: their intervals do not overlap where
-// they differ. A value without an interval counts as it stands. A Point that lacks one of the metrics is not on the front.
-bool dominates(const PointSummary& a, const PointSummary& b, std::span<const GoalMetric> metrics);
-// Returns the front in the order of the points; quick for two metrics.
+// Returns the front in the order of the points: those that no other dominates. A Point is dominated by another that is no worse in every
+// metric and better in one, beyond doubt: their intervals do not overlap where they differ. A value without an interval counts as it
+// stands. A Point that lacks one of the metrics is not on the front. Quick for two metrics.
 std::vector<const PointSummary*> pareto_front(std::span<const PointSummary* const> points, std::span<const GoalMetric> metrics);
 // Returns the front as if every value were exact, which makes a line that runs one way.
 std::vector<const PointSummary*> front_of_values(std::span<const PointSummary* const> points, std::span<const GoalMetric> metrics);

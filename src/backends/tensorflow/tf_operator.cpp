@@ -22,12 +22,6 @@ std::map<std::string, TfOperator>& table() {
 
 bool add_tf_operator(const char* name, TfOperator function) { return table().emplace(name, function).second; }
 
-std::vector<std::string> tf_operators() {
-  std::vector<std::string> names;
-  for (const auto& [name, function] : table()) names.push_back(name);
-  return names;
-}
-
 std::string tf_operator_refusal(const GraphSummary& graph) {
   for (const OperatorUse& use : graph.operators) {
     if (use.domain.empty() && (table().contains(use.op) || may_be_folded(use.op))) continue;

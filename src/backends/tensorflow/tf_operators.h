@@ -4,11 +4,9 @@
 #include <deepgap/graph.h>
 
 #include <string>
-#include <vector>
 
 namespace deepgap {
 
-std::vector<std::string> tf_operators();  // sorted
 // Returns why a network is refused by its operators alone; empty if all are known. Shape arithmetic is folded, so more is taken than runs.
 std::string tf_operator_refusal(const GraphSummary& graph);
 

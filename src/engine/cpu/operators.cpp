@@ -195,12 +195,6 @@ void lower_fallback(Lowering& lowering, const Operation& operation) {
   lowering.step(operation, std::move(run), std::move(reads), std::move(writes));
 }
 
-std::vector<std::string> fast_operators() {
-  std::vector<std::string> names;
-  for (const auto& [name, function] : table()) names.push_back(name);
-  return names;
-}
-
 bool runs_natively(std::string_view op, std::string_view domain) {
   return domain.empty() && (table().contains(op) || is_evaluated(op) || op == "If" || op == "Loop");  // the evaluator runs their bodies
 }

@@ -4,7 +4,6 @@
 
 #include "engine/cpu/lowering.h"
 
-#include <map>
 #include <string_view>
 
 namespace deepgap {
@@ -43,8 +42,6 @@ bool lower_fast(Lowering& lowering, const Operation& operation);
 bool computes_in_f32(const Node& node);
 // Lowers through evaluate_node. Throws Error{refused} naming operator and node.
 void lower_fallback(Lowering& lowering, const Operation& operation);
-// Returns the operators that lower_fast knows, sorted.
-std::vector<std::string> fast_operators();
 // Returns whether the operator is a fast or an evaluated one.
 bool runs_natively(std::string_view op, std::string_view domain);
 

@@ -22,7 +22,6 @@ std::shared_ptr<const std::byte> WeightStore::get(const Tensor& tensor, const me
     dnnl::reorder(from, to).execute(stream_, from, to);
     stream_.wait();
   }
-  copied_bytes_ += result.bytes();
   entries_.push_back({tensor.data.get(), given, wanted, result.data});
   return result.data;
 }
@@ -35,10 +34,7 @@ Tensor WeightStore::derived(const Tensor& tensor, const Tensor& settings, const 
 
 Tensor WeightStore::packed(const Tensor& tensor, const std::string& layout, const std::function<Tensor()>& make) {
   Tensor& result = packed_[{tensor.data.get(), layout}];
-  if (!result.data) {
-    result = make();
-    copied_bytes_ += result.bytes();
-  }
+  if (!result.data) result = make();
   return result;
 }
 

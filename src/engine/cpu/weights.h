@@ -24,7 +24,6 @@ class WeightStore {
   Tensor derived(const Tensor& tensor, const Tensor& settings, const std::function<Tensor()>& make);
   // Returns what `make` makes of `tensor` in the `layout` of one of our kernels, and keeps it likewise.
   Tensor packed(const Tensor& tensor, const std::string& layout, const std::function<Tensor()>& make);
-  size_t copied_bytes() const { return copied_bytes_; }
 
  private:
   struct Entry {
@@ -37,7 +36,6 @@ class WeightStore {
   std::vector<Entry> entries_;
   std::map<std::pair<const std::byte*, const std::byte*>, Tensor> derived_;
   std::map<std::pair<const std::byte*, std::string>, Tensor> packed_;
-  size_t copied_bytes_ = 0;
 };
 
 }  // namespace deepgap

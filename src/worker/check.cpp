@@ -1,5 +1,6 @@
 #include "worker/check.h"
 
+#include "base/number_type.h"
 #include "base/text.h"
 #include "model/eval/half.h"
 
@@ -26,38 +27,11 @@ double element(const std::byte* data, size_t index) {
 }  // namespace
 
 double element_of(const TensorView& view, size_t index) {
-  switch (view.type) {
-    case DataType::f32:
-      return element<float>(view.data, index);
-    case DataType::f64:
-      return element<double>(view.data, index);
-    case DataType::i8:
-      return element<int8_t>(view.data, index);
-    case DataType::i16:
-      return element<int16_t>(view.data, index);
-    case DataType::i32:
-      return element<int32_t>(view.data, index);
-    case DataType::i64:
-      return element<int64_t>(view.data, index);
-    case DataType::u16:
-      return element<uint16_t>(view.data, index);
-    case DataType::u32:
-      return element<uint32_t>(view.data, index);
-    case DataType::u64:
-      return element<uint64_t>(view.data, index);
-    case DataType::f16:
-      return static_cast<double>(to_float(Half{static_cast<uint16_t>(element<uint16_t>(view.data, index))}));
-    case DataType::bf16: {
-      const uint32_t bits = static_cast<uint32_t>(element<uint16_t>(view.data, index)) << 16;
-      float value;
-      std::memcpy(&value, &bits, sizeof(value));
-      return value;
-    }
-    case DataType::u8:
-    case DataType::boolean:
-      return element<uint8_t>(view.data, index);
-  }
-  return 0;
+  if (view.type == DataType::f16) return to_float(Half{static_cast<uint16_t>(element<uint16_t>(view.data, index))});
+  if (view.type == DataType::bf16) return to_float(Bfloat16{static_cast<uint16_t>(element<uint16_t>(view.data, index))});
+  if (view.type == DataType::boolean) return element<uint8_t>(view.data, index);
+  return of_number(
+      view.type, [&]<typename T>(T) { return element<T>(view.data, index); }, [] { return 0.0; });
 }
 
 namespace {

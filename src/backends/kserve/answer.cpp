@@ -1,6 +1,7 @@
 #include "backends/kserve/answer.h"
 
 #include "backends/kserve/output_check.h"
+#include "base/number_type.h"
 #include "base/parse_json.h"
 
 #include <fmt/format.h>
@@ -71,31 +72,9 @@ bool put(const json& value, std::byte* to) {
 }
 
 bool put(DataType type, const json& value, std::byte* to) {
-  switch (type) {
-    case DataType::f32:
-      return put<float>(value, to);
-    case DataType::f64:
-      return put<double>(value, to);
-    case DataType::i8:
-      return put<int8_t>(value, to);
-    case DataType::i16:
-      return put<int16_t>(value, to);
-    case DataType::i32:
-      return put<int32_t>(value, to);
-    case DataType::i64:
-      return put<int64_t>(value, to);
-    case DataType::u8:
-    case DataType::boolean:
-      return put<uint8_t>(value, to);
-    case DataType::u16:
-      return put<uint16_t>(value, to);
-    case DataType::u32:
-      return put<uint32_t>(value, to);
-    case DataType::u64:
-      return put<uint64_t>(value, to);
-    default:
-      return false;
-  }
+  const DataType stored = type == DataType::boolean ? DataType::u8 : type;
+  return of_number(
+      stored, [&]<typename T>(T) { return put<T>(value, to); }, [] { return false; });
 }
 
 size_t count_numbers(const json& data, int depth = 0) {

@@ -1,5 +1,6 @@
 #include "backends/kserve/request_body.h"
 
+#include "base/number_type.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -55,34 +56,12 @@ std::string truths(const TensorView& tensor) {
 }  // namespace
 
 std::string json_numbers(const TensorView& tensor) {
-  switch (tensor.type) {
-    case DataType::f32:
-      return numbers<float>(tensor);
-    case DataType::f64:
-      return numbers<double>(tensor);
-    case DataType::i8:
-      return numbers<int8_t>(tensor);
-    case DataType::i16:
-      return numbers<int16_t>(tensor);
-    case DataType::i32:
-      return numbers<int32_t>(tensor);
-    case DataType::i64:
-      return numbers<int64_t>(tensor);
-    case DataType::u8:
-      return numbers<uint8_t>(tensor);
-    case DataType::u16:
-      return numbers<uint16_t>(tensor);
-    case DataType::u32:
-      return numbers<uint32_t>(tensor);
-    case DataType::u64:
-      return numbers<uint64_t>(tensor);
-    case DataType::boolean:
-      return truths(tensor);
-    case DataType::f16:
-    case DataType::bf16:
-      break;
-  }
-  throw Error(ErrorKind::refused, fmt::format("JSON has no {}: the server must take tensors as bytes", datatype_name(tensor.type)));
+  if (tensor.type == DataType::boolean) return truths(tensor);
+  return of_number(
+      tensor.type, [&]<typename T>(T) { return numbers<T>(tensor); },
+      [&]() -> std::string {
+        throw Error(ErrorKind::refused, fmt::format("JSON has no {}: the server must take tensors as bytes", datatype_name(tensor.type)));
+      });
 }
 
 RequestBody::RequestBody(std::vector<Port> inputs, std::vector<Port> outputs, bool binary, bool samples_change)

@@ -1,6 +1,7 @@
 // Converts from a Tensor's type to the C++ type of its elements, and from any of these to any other.
 #pragma once
 
+#include "base/number_type.h"
 #include "model/eval/half.h"
 #include "model/eval/operator.h"
 
@@ -11,31 +12,6 @@
 #include <type_traits>
 
 namespace deepgap {
-
-// Calls f with a value of the C++ type that stands for the integer `type`, or `otherwise` for other types, and returns the result.
-template <typename F, typename Otherwise>
-auto of_integer(DataType type, F f, Otherwise otherwise) -> decltype(f(int8_t{})) {
-  switch (type) {
-    case DataType::i8:
-      return f(int8_t{});
-    case DataType::i16:
-      return f(int16_t{});
-    case DataType::i32:
-      return f(int32_t{});
-    case DataType::i64:
-      return f(int64_t{});
-    case DataType::u8:
-      return f(uint8_t{});
-    case DataType::u16:
-      return f(uint16_t{});
-    case DataType::u32:
-      return f(uint32_t{});
-    case DataType::u64:
-      return f(uint64_t{});
-    default:
-      return otherwise();
-  }
-}
 
 // Calls f with a value of the C++ type that stands for `type`.
 template <typename F>

@@ -13,9 +13,7 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr int rows = 64, group_bytes = 64;  // rows of a tile; bytes of a group's columns, as in kernels/chain.cuh
-
-int bytes_of(Element element) { return static_cast<int>(byte_size(element)); }
+constexpr int rows = 64;  // rows of a tile, as in kernels/chain.cuh
 
 bool is_pointwise(const Convolution& p) {
   return p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1 && !reads_outside(p) && p.out_h == p.in_h &&
@@ -102,7 +100,7 @@ bool set_tiles(ChainPlan& plan, const Convolution& p) {
 
 // Sets where each part's weights lie, and how its products are cut.
 bool set_parts(ChainPlan& plan, const Chain& chain) {
-  const int size = bytes_of(chain.links.front().problem.source), group = group_bytes / size;
+  const int size = bytes_of(chain.links.front().problem.source), group = chain_group_bytes / size;
   size_t at = 0;
   int table = 0;
   for (const Convolution* p : chain.problems()) {
@@ -114,11 +112,11 @@ bool set_parts(ChainPlan& plan, const Chain& chain) {
     const bool first = p == &chain.links.front().problem, branch = chain.branch && p == &*chain.branch;
     const ChainPlan::Source& from = branch ? plan.branch : plan.source;
     const size_t k_bytes = first || branch ? static_cast<size_t>(from.steps * from.taps * from.step_bytes)
-                                           : round_up(static_cast<size_t>(p->in_pitch * size), group_bytes);
+                                           : round_up(static_cast<size_t>(p->in_pitch * size), chain_group_bytes);
     part.weights_at = at;
     part.weight_bytes = k_bytes * static_cast<size_t>(part.columns);
     part.chunk_bytes = in_chunks ? k_bytes * static_cast<size_t>(part.product_columns)
-                                 : static_cast<size_t>(plan.tile.chunk_groups * group_bytes) * static_cast<size_t>(part.columns);
+                                 : static_cast<size_t>(plan.tile.chunk_groups * chain_group_bytes) * static_cast<size_t>(part.columns);
     part.table = table;
     at += round_up(part.weight_bytes, 1024);
     table += 2 * part.columns;
@@ -147,8 +145,8 @@ void set_shared_memory(ChainPlan& plan, const Chain& chain) {
   if (chain.branch)
     plan.added_stage_bytes = static_cast<size_t>(plan.branch.steps) * plan.branch.piece_bytes;
   else if (wide.epilogue.has_residual()) {
-    plan.added_stage_bytes = rows * group_bytes;
-    plan.added_box_bytes = static_cast<size_t>(plan.plain ? rows : plan.region_rows * wide.out_w) * group_bytes;
+    plan.added_stage_bytes = rows * chain_group_bytes;
+    plan.added_box_bytes = static_cast<size_t>(plan.plain ? rows : plan.region_rows * wide.out_w) * chain_group_bytes;
   }
   plan.teams_at = plan.kept_weight_bytes + static_cast<size_t>(tile.weight_stages) * plan.weight_stage_bytes;
   const size_t of_team =
@@ -169,8 +167,8 @@ int wanted_registers(const Chain& chain, const ChainPlan& plan) {
   int wanted = besides + parts[wide].product_columns / 2 * (chain.branch ? 2 : 1) + 8 * plan.tile.chunk_groups;
   if (chain.tail() != nullptr) wanted += parts[wide + 1].columns / 2;
   if (chain.head() != nullptr)
-    wanted += static_cast<int>(
-                  round_up(static_cast<size_t>(chain.head()->problem.out_pitch * bytes_of(chain.head()->problem.source)), group_bytes)) /
+    wanted += static_cast<int>(round_up(static_cast<size_t>(chain.head()->problem.out_pitch * bytes_of(chain.head()->problem.source)),
+                                        chain_group_bytes)) /
               8;
   return wanted;
 }
@@ -231,68 +229,8 @@ Argument added_map(const Chain& chain, const ChainPlan& plan) {
   map.element = wide.epilogue.residual;
   map.sizes = {static_cast<uint64_t>(wide.out_pitch), static_cast<uint64_t>(wide.batch * wide.out_h * wide.out_w)};
   map.strides = {static_cast<uint64_t>(wide.out_pitch) * size};
-  map.box = {static_cast<uint32_t>(group_bytes / size), static_cast<uint32_t>(plan.added_box_bytes / group_bytes)};
+  map.box = {static_cast<uint32_t>(chain_group_bytes / size), static_cast<uint32_t>(plan.added_box_bytes / chain_group_bytes)};
   return map;
-}
-
-// The channel of the factor that registers hold: byte `byte` of step `step` of 32.
-int64_t channel_in_registers(int step, int byte, int size) {
-  const int group = step / 2, quarter = byte % 16 / 4, word = step % 2 * 2 + byte / 16;
-  return (group * group_bytes + quarter * 16 + word * 4 + byte % 4) / size;
-}
-
-struct Packing {
-  const Convolution& problem;
-  const ChainPlan::Part& part;
-  const WeightReader reader;
-  std::vector<std::byte>& packed;
-  int run;
-
-  void put(size_t offset, int chunk, int column, int64_t in, int64_t tap) const {
-    const int64_t out = static_cast<int64_t>(chunk) * part.product_columns + channel_of_column(column, run);
-    if (out >= problem.out_channels || in >= problem.in_channels) return;
-    put_operand(packed, (part.weights_at + offset) / operand_bytes(problem.compute), problem.compute,
-                reader.at(out, in, tap / problem.kernel_w, tap % problem.kernel_w));
-  }
-  // The order is chunk of columns, channels, tap, column, byte.
-  void from_shared(const ChainPlan::Source& source) const {
-    const int size = bytes_of(problem.source);
-    size_t piece = 0;
-    for (int chunk = 0; chunk < part.columns / part.product_columns; ++chunk)
-      for (int step = 0; step < source.steps; ++step)
-        for (int tap = 0; tap < source.taps; ++tap, piece += static_cast<size_t>(part.product_columns * source.step_bytes))
-          for (int column = 0; column < part.product_columns; ++column)
-            for (int byte = 0; byte < source.step_bytes; byte += size)
-              put(piece + permuted(static_cast<size_t>(column * source.step_bytes + byte), source.step_bytes), chunk, column,
-                  (step * source.step_bytes + byte) / size, tap);
-  }
-  // The order is chunk of columns, 32 bytes of k, column, byte.
-  void from_registers() const {
-    const int size = bytes_of(problem.source);
-    const auto steps = static_cast<int>(part.weight_bytes / static_cast<size_t>(part.columns) / 32);
-    size_t piece = 0;
-    for (int chunk = 0; chunk < part.columns / part.product_columns; ++chunk)
-      for (int step = 0; step < steps; ++step, piece += static_cast<size_t>(part.product_columns * 32))
-        for (int column = 0; column < part.product_columns; ++column)
-          for (int byte = 0; byte < 32; byte += size)
-            put(piece + permuted(static_cast<size_t>(column * 32 + byte), 32), chunk, column, channel_in_registers(step, byte, size), 0);
-  }
-};
-
-std::vector<std::byte> pack(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights) {
-  const ChainPlan plan = plan_of(chain, variant.tile).value();
-  std::vector<std::byte> packed(plan.weight_bytes);
-  const auto problems = chain.problems();
-  for (size_t i = 0; i < problems.size(); ++i) {
-    const Packing packing{*problems[i], plan.parts[i], WeightReader(*problems[i], weights[i]), packed, 16 / bytes_of(problems[i]->source)};
-    if (chain.branch && problems[i] == &*chain.branch)
-      packing.from_shared(plan.branch);
-    else if (i == 0)
-      packing.from_shared(plan.source);
-    else
-      packing.from_registers();
-  }
-  return packed;
 }
 
 }  // namespace
@@ -354,7 +292,7 @@ ChainVariant variant_of(const Chain& chain, const ChainTile& tile, const Chip& c
       fmt::format("chain t{} b{} c{} s{} a{}", tile.teams, tile.blocks, tile.chunk_groups, tile.source_stages, tile.added_stages);
   if (tile.weight_stages > 0) variant.name += fmt::format(" w{}", tile.weight_stages);
   variant.tile = tile;
-  variant.pack = pack;
+  variant.pack = pack_chain;
   variant.packed_bytes = plan.weight_bytes;
   Launch& launch = variant.launch;
   launch.entry = "chain";

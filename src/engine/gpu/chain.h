@@ -91,8 +91,12 @@ struct ChainPlan {
   size_t source_stage_bytes = 0, added_box_bytes = 0, added_stage_bytes = 0;
   size_t teams_at = 0, tables_at = 0, barriers_at = 0, shared_bytes = 0;
 };
+inline constexpr int chain_group_bytes = 64;  // bytes of a group's columns, as in kernels/chain.cuh
+inline int bytes_of(Element element) { return static_cast<int>(byte_size(element)); }
+
 // Returns nullopt if the kernel does not do the chain.
 std::optional<ChainPlan> plan_of(const Chain& chain, const ChainTile& tile);
 std::string chain_text(const Chain& chain, const ChainPlan& plan);
+std::vector<std::byte> pack_chain(const Chain& chain, const ChainVariant& variant, std::span<const Tensor> weights);  // ChainVariant::pack
 
 }  // namespace deepgap::gpu

@@ -4,14 +4,35 @@
 #include "plan/shuffle.h"
 
 #include "record/duel_set.h"
+#include "record/load_axis.h"
+#include "record/record_json.h"
 #include "record/tenant_set.h"
 
+#include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace deepgap {
 namespace {
 
 constexpr const char* skipped_group = "skipped";
+
+// Brings Points that differ in their load alone behind the first of them: their process loads the Sessions that they share once.
+void join_loads(std::vector<Job>& jobs) {
+  const auto has_load = [](const Job& job) { return load_of(job.point).has_value(); };
+  if (jobs.size() < 3 || !std::any_of(jobs.begin(), jobs.end(), has_load)) return;
+  std::map<std::string, size_t> first;  // by the Point without its load
+  std::vector<std::pair<size_t, Job>> placed;
+  placed.reserve(jobs.size());
+  for (Job& job : jobs) {
+    const size_t place = first.emplace(point_id(without_load(job.point)), placed.size()).first->second;
+    placed.emplace_back(place, std::move(job));
+  }
+  std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < jobs.size(); ++i) jobs[i] = std::move(placed[i].second);
+}
 
 class GridPlanner : public Planner {
  public:
@@ -42,7 +63,10 @@ class GridPlanner : public Planner {
     std::vector<Batch> block;
     for (auto& [group, jobs] : groups) {
       const bool together = tenant_place(jobs.front().point) || contender_place(jobs.front().point) || jobs.front().interleave;
-      if (!together) shuffle(jobs, random);
+      if (!together) {
+        shuffle(jobs, random);
+        join_loads(jobs);
+      }
       block.push_back({group, std::move(jobs)});
     }
     shuffle(block, random);

@@ -2,6 +2,7 @@
 #include "plan/place.h"
 #include "plan/planner.h"
 #include "plan/point_fields.h"
+#include "record/load_axis.h"
 #include "record/record_json.h"
 
 #include <deepgap/error.h>
@@ -338,6 +339,31 @@ TEST(GridPlanner, ShufflesBySeedAndOnlyBySeed) {
   EXPECT_NE(ids(1), ids(2));
   const auto order = ids(1);
   EXPECT_NE(std::vector(order.begin(), order.begin() + 32), std::vector(order.begin() + 32, order.begin() + 64));  // anew in each block
+}
+
+const bool tide_is_declared = declare_scenario("tide", {.load_axis = LoadAxis{"rate", "queries a second"}});
+
+TEST(GridPlanner, PointsThatDifferInTheirLoadAloneFollowEachOther) {
+  ASSERT_TRUE(tide_is_declared);
+  const Study study =
+      study_of({{"model", {"a"}}, {"backend", {"null"}}, {"scenario", {"tide"}}, {"batch", {"1", "2", "4"}}, {"rate", {"10", "20", "30"}}});
+  std::set<std::vector<int64_t>> batches;
+  std::set<std::vector<std::string>> rates;  // rates of the first batch
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const Batch block = make_grid_planner(expand(study, 1), seed, group_of, {})->next();
+    ASSERT_EQ(block.jobs.size(), 9u);
+    std::vector<int64_t> own_batches;
+    std::vector<std::string> own_rates;
+    for (size_t i = 0; i < block.jobs.size(); ++i) {
+      if (i % 3 == 0) own_batches.push_back(block.jobs[i].point.batch);
+      EXPECT_EQ(block.jobs[i].point.batch, own_batches.back()) << seed;
+      if (i < 3) own_rates.push_back(block.jobs[i].point.options.at("rate"));
+    }
+    batches.insert(own_batches);
+    rates.insert(own_rates);
+  }
+  EXPECT_EQ(batches.size(), 6u) << "in every order";
+  EXPECT_EQ(rates.size(), 6u);
 }
 
 TEST(GridPlanner, EveryPositionIsAsLikelyForEveryGroup) {

@@ -115,7 +115,7 @@ class QueueingDispatcher final : public Dispatcher {
  private:
   struct Instance {
     std::string name;
-    std::unique_ptr<Target> target;
+    std::shared_ptr<Target> target;
     std::vector<size_t> free;  // indices into batches_
     int64_t samples = 0;       // in work
   };

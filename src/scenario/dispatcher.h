@@ -47,8 +47,8 @@ struct DispatcherSettings {
 };
 
 struct DispatcherInstance {
-  std::string name;  // for the log and for errors: "cuda:0", "cpu #2"
-  std::unique_ptr<Target> target;
+  std::string name;                // for the log and for errors: "cuda:0", "cpu #2"
+  std::shared_ptr<Target> target;  // whoever else has it uses it after the Dispatcher
 };
 
 class Dispatcher : public Target {

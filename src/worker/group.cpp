@@ -14,7 +14,9 @@
 #include "telemetry/environment.h"
 #include "telemetry/gpu_copies.h"
 #include "worker/classes.h"
+#include "worker/kept_sessions.h"
 #include "worker/memory_limit.h"
+#include "worker/process_facts.h"
 #include "worker/remote_model.h"
 #include "worker/train_samples.h"
 
@@ -107,6 +109,24 @@ GraphSummary engine_summary(const Point& point, bool computes, const GraphSummar
   return quantized;
 }
 
+Group::Group(Heartbeat& heartbeat, ProgramState program) : heartbeat_(heartbeat), program_(std::move(program)) {}
+
+Group::~Group() = default;
+
+void Group::keep_sessions(std::unique_ptr<KeptSessions> sessions) { sessions_ = std::move(sessions); }
+
+std::unique_ptr<KeptSessions> Group::take_sessions(const std::string& key) {
+  if (sessions_ != nullptr && (key.empty() || sessions_->key != key)) drop_sessions();
+  return std::move(sessions_);
+}
+
+// The memory that they had is not the order's.
+void Group::drop_sessions() {
+  if (sessions_ == nullptr) return;
+  sessions_.reset();
+  reset_host_memory_peak();
+}
+
 Clock& Group::clock(const WorkOrder& order) {
   if (!clock_ && is_in_virtual_time(order.point)) clock_ = make_virtual_clock();
   if (!clock_) clock_ = make_real_clock(linger_for(order.point, allowed_cpus().size()));
@@ -160,6 +180,7 @@ void Group::open_models(const WorkOrder& order, const PointOptions& options) {
 bool Group::open_other_models(const WorkOrder& order, const PointOptions& options) {
   const LoadedModelKey wanted = loaded_model_key(order.point);
   if (model_ != nullptr && wanted == model_key_) return false;
+  drop_sessions();
   targeted_.reset();
   dataset_.reset();
   model_.reset();
@@ -182,6 +203,7 @@ void Group::open_other_dataset(const WorkOrder& order, const PointOptions& optio
   wanted.least = mlperf_library_size(order.point);
   if (trains(order.point)) wanted.samples = std::to_string(options.samples);  // follows from the batch where nobody said it
   if (dataset_ && wanted == dataset_key_) return;
+  drop_sessions();
   targeted_.reset();
   dataset_ = generates(order.point) ? open_prompts(prompt_request(order.point, options)) : open_tensors(order, options);
   samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));
@@ -202,10 +224,11 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   const bool shared = !open_other_models(order, options);
   find_engine_model(order, options);
   open_other_dataset(order, options);
-  if (const std::string lack =
-          lack_of_memory(model_->summary().inputs, samples_.size(), order.point.batch, memory_for_worker(SystemRoot("/")));
-      !lack.empty())
-    throw Error(ErrorKind::out_of_memory, lack);
+  const auto lack = [&] {
+    return lack_of_memory(model_->summary().inputs, samples_.size(), order.point.batch, memory_for_worker(SystemRoot("/")));
+  };
+  if (!lack().empty()) drop_sessions();
+  if (const std::string still = lack(); !still.empty()) throw Error(ErrorKind::out_of_memory, still);
   dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
   heartbeat_.beat();
   Inputs inputs{model_, served_ == nullptr ? model_ : served_, {}, dataset_.get(), samples_, load_s_, shared};
@@ -235,6 +258,7 @@ void Group::find_engine_model(const WorkOrder& order, const PointOptions& option
   if (!needs_quantizing(order.point)) return;
   const QuantizedKey key{model_key_.model, order.point.dataset, quantize_options().values(options.quantize)};
   if (quantized_ != nullptr && key == quantized_key_) return;
+  drop_sessions();
   const Nanoseconds begin = clock(order).now();
   const KeptQuantized found = find_quantized(order.cache_dir, calibration(order, options).key, model_->name());
   quantized_ = found.model;

@@ -42,10 +42,15 @@ struct PluginFile {
   std::string path, hash;
 };
 
+struct KeptSessions;
+
 class Group {
  public:
   const PluginFile& plugin_file() const { return plugin_file_; }
-  Group(Heartbeat& heartbeat, ProgramState program) : heartbeat_(heartbeat), program_(std::move(program)) {}
+  Group(Heartbeat& heartbeat, ProgramState program);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
 
   Backend& backend(const WorkOrder& order);  // pins the process first, where the Point asks for it
   struct Inputs {
@@ -68,6 +73,9 @@ class Group {
   const NodeChecks& node_checks(const std::string& key, const std::function<NodeChecks()>& make);
   // Started with the first order: its devices and its period are those of the whole group.
   Telemetry& telemetry(const WorkOrder& order);
+  // Sessions wait for the next order here. take_sessions() returns those of the key, else null, and drops others.
+  void keep_sessions(std::unique_ptr<KeptSessions> sessions);
+  std::unique_ptr<KeptSessions> take_sessions(const std::string& key);
   std::optional<Window>& idle_window() { return idle_window_; }           // the first order's
   bool take_first_order() { return std::exchange(first_order_, false); }  // true once
   // Returns facts on the machine. Call it after telemetry(), whose probes add to them.
@@ -93,6 +101,7 @@ class Group {
   std::vector<uint32_t> samples_;
   double load_s_ = 0;
   std::map<std::string, NodeChecks> node_checks_;
+  std::unique_ptr<KeptSessions> sessions_;  // loaded from model_ or quantized_, and dataset_
   bool first_order_ = true;
   std::optional<Window> idle_window_;
   Facts environment_;
@@ -100,6 +109,7 @@ class Group {
     CalibrationSamples samples;
     std::string key;  // key of the QDQ form in the cache
   };
+  void drop_sessions();
   void open_models(const WorkOrder& order, const PointOptions& options);
   bool open_other_models(const WorkOrder& order, const PointOptions& options);
   std::unique_ptr<Dataset> open_tensors(const WorkOrder& order, const PointOptions& options) const;

@@ -74,9 +74,17 @@ void Instances::load(std::span<const uint32_t> samples) {
 Target& Instances::join(const DispatcherSettings& settings, Clock& clock) {
   if (!dispatches_) return *instances_.front().target;
   std::vector<DispatcherInstance> given;
-  for (Instance& instance : instances_) given.push_back({instance.name, std::move(instance.target)});
+  for (Instance& instance : instances_) given.push_back({instance.name, instance.target});
   dispatcher_ = make_dispatcher(std::move(given), settings, clock);
   return *dispatcher_;
+}
+
+void Instances::part() {
+  dispatcher_.reset();
+  for (Instance& instance : instances_) {
+    instance.target->on_completion({});
+    instance.target->outlive_failures(false);
+  }
 }
 
 void Instances::reset_peak() {

@@ -1,8 +1,8 @@
 // Instances: the Sessions of one order, on one or more devices, and the Target that a Scenario drives: the one bare Session, or a
 // Dispatcher over all.
 //
-// Life: load, check each instance by itself through its own Target, join(), drive. The Backend, the Model, the Dataset and the Clock
-// outlive it. Used by the scenario's thread.
+// Life: load, check each instance by itself through its own Target, join(), drive; after part() the same again. The Backend, the Model, the
+// Dataset and the Clock outlive it. Used by the scenario's thread.
 #pragma once
 
 #include "scenario/session_target.h"
@@ -37,7 +37,7 @@ class Instances {
   struct Instance {
     std::string name;
     DeviceId device;
-    std::unique_ptr<Target> target;  // a bare Session; the Dispatcher's after join()
+    std::shared_ptr<Target> target;  // a bare Session; the Dispatcher drives it after join()
     Session* session = nullptr;      // the Target owns it
   };
 
@@ -45,9 +45,10 @@ class Instances {
   explicit Instances(const SessionsToLoad& wanted);
 
   std::vector<Instance>& all() { return instances_; }
-  void load(std::span<const uint32_t> samples);                    // to every Session; before join()
-  Target& join(const DispatcherSettings& settings, Clock& clock);  // once
-  Dispatcher* dispatcher() { return dispatcher_.get(); }           // nullptr: a bare Session is driven
+  void load(std::span<const uint32_t> samples);  // to every Session; before join()
+  Target& join(const DispatcherSettings& settings, Clock& clock);
+  void part();                                            // undoes join() and what a Scenario set on the Targets; nothing is in flight
+  Dispatcher* dispatcher() { return dispatcher_.get(); }  // nullptr: a bare Session is driven
 
   void reset_peak();
   // Returns the memory of all Sessions: on a CPU each has its own; on a GPU the engine's allocator is the process's, so that all Sessions

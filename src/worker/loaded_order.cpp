@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "scenario/end_to_end_target.h"
 #include "telemetry/environment.h"
+#include "worker/kept_sessions.h"
 #include "worker/picture_preparer.h"
 #include "worker/process_facts.h"
 
@@ -48,19 +49,43 @@ LoadOptions load_options(const OrderContext& context) {
 }  // namespace
 
 LoadedOrder::LoadedOrder(const OrderContext& context, Backend& backend)
-    : order_(context.order), prepared_(context.prepared), inputs_(context.inputs), clock_(context.clock) {
-  const LoadOptions load = load_options(context);
+    : order_(context.order), prepared_(context.prepared), inputs_(context.inputs), clock_(context.clock), group_(context.group) {
+  const LoadOptions options = load_options(context);
+  key_ = sessions_key(context, options);
+  taken_ = group_.take_sessions(key_);
+  if (taken_ != nullptr) {
+    instances_.emplace(std::move(taken_->instances));
+    compile_s_ = taken_->compile_s;
+    affinity_ = taken_->affinity;
+  } else {
+    load(context, backend, options);
+  }
+  if (!prepared_.options.end_to_end.on()) instances_->load(inputs_.samples);
+}
+
+LoadedOrder::~LoadedOrder() = default;
+
+void LoadedOrder::load(const OrderContext& context, Backend& backend, const LoadOptions& options) {
   const Nanoseconds begin = clock_.now();
   instances_.emplace(SessionsToLoad{.backend = backend,
                                     .model = *inputs_.engine_model,
                                     .dataset = session_inputs(),
                                     .point = order_.point,
                                     .options = prepared_.options.dispatch,
-                                    .common = load,
+                                    .common = options,
                                     .beat = [&heartbeat = context.heartbeat] { heartbeat.beat(); }});
   compile_s_ = static_cast<double>(clock_.now() - begin) / 1e9;
   affinity_ = affinity_of_this_thread();
-  if (!prepared_.options.end_to_end.on()) instances_->load(inputs_.samples);
+}
+
+const SessionsCheck* LoadedOrder::known_check() const { return taken_ == nullptr ? nullptr : &taken_->checked; }
+
+void LoadedOrder::keep(SessionsCheck checked) {
+  if (key_.empty()) return;
+  instances_->part();
+  group_.keep_sessions(
+      std::make_unique<KeptSessions>(KeptSessions{key_, std::move(*instances_), compile_s_, affinity_, std::move(checked)}));
+  instances_.reset();
 }
 
 // Adds up the parts of all Sessions, as compile_s does.
@@ -75,6 +100,7 @@ Facts LoadedOrder::load_parts() {
 
 Facts LoadedOrder::facts() {
   Facts facts = load_parts();
+  facts["session.shared"] = taken_ != nullptr;
   facts["session.slots"] = static_cast<int64_t>(instances_->all().front().session->slots());
   facts["cpus.affinity"] = affinity_;
   if (const std::string note = streams_note(); !note.empty()) facts["streams.note"] = note;

@@ -147,6 +147,7 @@ class Measurement {
                               .turns = turns_,
                               .interrupted = interrupted_};
   std::optional<LoadedOrder> loaded_;
+  SessionsCheck checked_;
   OutputSketch answers_;
 };
 
@@ -186,6 +187,7 @@ bool Measurement::run() {
   save_weights();
   keep(precision_facts(*loaded_->instances().all().front().session));  // after everything that is measured
   heartbeat_.beat();
+  if (record_.outcome == Outcome::ok) loaded_->keep(std::move(checked_));
   return true;
 }
 
@@ -229,7 +231,9 @@ bool Measurement::has_engine_model() {
 Target* Measurement::check(const Expected& expected) {
   Target* joined = nullptr;
   phase("check", [&] {
-    keep(hold_against(expected, *loaded_, context_));
+    const SessionsCheck* known = loaded_->known_check();
+    checked_ = known != nullptr ? *known : hold_against(expected, *loaded_, context_);
+    keep(checked_);
     if (record_.outcome == Outcome::ok && !stop_if_interrupted()) joined = &loaded_->join();
   });
   return joined;

@@ -117,6 +117,26 @@ TEST_F(MeasureTest, LaterOrdersShareTheModelAndAreIdleNoMore) {
   EXPECT_THAT(window_names(second), ElementsAre("load", "check", "warm_up", "steady"));
 }
 
+// What comes before in a process changes no time: each order's Session follows its script from the beginning.
+TEST_F(MeasureTest, APointMeasuresTheSameInAProcessThatServesOthers) {
+  const auto batch = [](int64_t size) {
+    WorkOrder order = order_of({{"null.latency", "2ms"}, {"null.distribution", "lognormal"}, {"null.sigma", "0.2"}});
+    order.point.batch = size;
+    return order;
+  };
+  for (const int64_t size : {256, 1, 16}) {
+    Group own(heartbeat_, {"1.0", "clean"});
+    const auto apart = measure(batch(size), own, heartbeat_, meeting_, interrupted_);
+    const Record shared = measured(batch(size));
+    ASSERT_TRUE(apart && apart->outcome == Outcome::ok && shared.outcome == Outcome::ok);
+    ASSERT_EQ(shared.timings.size(), apart->timings.size());
+    for (size_t i = 0; i < shared.timings.size(); ++i)
+      EXPECT_EQ(shared.timings[i].end - shared.timings[i].begin, apart->timings[i].end - apart->timings[i].begin) << i;
+    EXPECT_DOUBLE_EQ(shared.estimates.at("throughput").value, apart->estimates.at("throughput").value);
+    EXPECT_FALSE(std::get<bool>(shared.facts.at("session.shared"))) << "nor is a script that was begun taken over";
+  }
+}
+
 TEST_F(MeasureTest, AContenderMeasuresItsTurnsAndNothingElse) {
   WorkOrder order = order_of({{"null.latency", "2ms"}, {"duel", "null.seed: 1 + 2"}, {"contender", "2/2"}});
   order.stopping.name = "duel";

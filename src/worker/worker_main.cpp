@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cerrno>
 #include <new>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -94,13 +95,15 @@ int worker_main(int channel, const ProgramState& program, const std::function<vo
   Heartbeat heartbeat([&](const Frame& frame) { writer.write(frame); }, {});
   Group group(heartbeat, program);
   ChannelTurns turns(reader, writer);
+  bool limited = false;
   while (const auto request = reader.read()) {
     const std::string kind = request->header.value("kind", "");
     if (kind == "inspect") {
       serve_inspection(*request, writer);
     } else {
       const WorkOrder order = order_from_json(request->header.at("order"));
-      if (only_cpu(order.point.placement)) limit_memory();
+      // Once: later this process has memory itself, which is not available and yet its own.
+      if (only_cpu(order.point.placement) && !std::exchange(limited, true)) limit_memory();
       writer.write(kind == "reference" ? answer_reference(order, group, heartbeat) : answer_run(order, group, heartbeat, turns, complete));
     }
     heartbeat.enter("idle");

@@ -129,6 +129,22 @@ TEST(PointSummary, repeats_are_held_against_what_was_asked_of_all_of_them) {
   EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::unstable) << "one says nothing of all";
 }
 
+// Windows of less than two seconds by themselves do not show what lasts for seconds.
+TEST(PointSummary, repeats_may_be_short_where_five_others_were_not) {
+  std::vector<Record> records;
+  for (int i = 0; i < 9; ++i) {
+    records.push_back(ok_record(100 + i % 2));
+    records.back().stopping.asked_of_all = 0.02;
+    records.back().stopping.auto_repeats = true;
+    if (i >= 5) records.back().verdict = Verdict::as_found;
+  }
+  EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::valid);
+  records.erase(records.begin());
+  EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::as_found) << "four are too few";
+  for (Record& record : records) record.stopping.asked_of_all = 0.0001;
+  EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::unstable);
+}
+
 // 97.546424 to 102.515249 over three repeats is their relative standard error times t(2) as a factor, so that it is compared as three
 // repeats are.
 TEST(PointSummary, an_averaged_record_has_the_interval_of_repeats_that_are_not_here) {

@@ -11,6 +11,7 @@
 #include "record/published.h"
 #include "record/record_json.h"
 #include "record/verdict.h"
+#include "stats/interval.h"
 
 #include <fmt/format.h>
 
@@ -109,7 +110,9 @@ void judge_interval(PointSummary& summary, const RepeatVerdicts& repeats) {
   constexpr double rounding = 1e-9;
   const double width = relative_half_width(found->estimate);
   if (summary.used > 1 && width <= asked * (1 + rounding)) {
-    summary.verdict = repeats.as_found > 0 ? Verdict::as_found : Verdict::valid;
+    // Windows of later repeats may be short, where enough of the others were not.
+    const bool long_enough = summary.stopping.auto_repeats && repeats.records - repeats.as_found >= fewest_auto_repeats;
+    summary.verdict = repeats.as_found > 0 && !long_enough ? Verdict::as_found : Verdict::valid;
     summary.reason.clear();
     return;
   }

@@ -2,11 +2,13 @@
 // interval over its repeats has been within what is asked, after five repeats and after the one before, since stopping at the first such
 // moment prefers those in which the scatter looks small by chance. A repeat by itself need not be known so well: in the mean five that do
 // not differ come to what is asked where each is known to 1.49 times that. Nor need it be known better than repeats differ: its own
-// interval may be as wide as makes the time of all least.
+// interval may be as wide as makes the time of all least. Five windows of the usual length have seen what lasts for seconds; those of later
+// repeats end as soon as their interval allows.
 //   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 #pragma once
 
 #include "plan/planner.h"
+#include "stats/interval.h"
 
 #include <functional>
 #include <map>
@@ -16,7 +18,7 @@
 
 namespace deepgap {
 
-inline constexpr int fewest_auto_repeats = 5, most_auto_repeats = 30;
+inline constexpr int most_auto_repeats = 30;
 
 class AutoRepeats final : public Planner {
  public:
@@ -33,7 +35,7 @@ class AutoRepeats final : public Planner {
     double asked = 0;                      // relative interval asked for over the repeats
     std::vector<double> own_variances;     // relative variance of each run's mean
     std::vector<double> second_variances;  // what that would have been after a second
-    std::vector<double> overheads;         // seconds of a repeat besides its window
+    std::vector<double> overheads;         // seconds of a repeat besides its window, without what its process shares
     int failures = 0;                      // in a row
 
     void add_run(const Record& record);

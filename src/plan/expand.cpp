@@ -107,11 +107,14 @@ Point point_of_choice(const std::vector<Axis>& axes, const std::vector<std::stri
   return point;
 }
 
-// Sets the window for a rule that ends by the interval, if nobody said how long it is at least: 10 s over the repeats of a Point together,
-// since what lasts for seconds is to be in it, but at least 2 s each and no longer than the budget.
+// Returns whether the rule ends by the interval and nobody said how long the window is at least.
+bool has_own_window(const StoppingSettings& stopping) { return stopping.name == "interval" && !stopping.duration; }
+
+// Sets that window: 10 s over the repeats of a Point together, since what lasts for seconds is to be in it, but at least 2 s each and no
+// longer than the budget.
 StoppingSettings with_default_window(StoppingSettings stopping, int repeats) {
   constexpr Nanoseconds together = 10'000'000'000, least = 2'000'000'000;
-  if (stopping.name != "interval" || stopping.duration) return stopping;
+  if (!has_own_window(stopping)) return stopping;
   stopping.duration = std::min(stopping.budget, std::max(least, together / repeats));
   return stopping;
 }
@@ -158,7 +161,8 @@ class PointList {
                         {},
                         planned.own_batch,
                         interleaves(*planned.grid),
-                        planned.grid->energy});
+                        planned.grid->energy,
+                        has_own_window(planned.stopping)});
       }
     }
     return jobs;

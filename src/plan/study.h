@@ -121,6 +121,7 @@ struct Job {
   bool own_batch = false;    // the user gave no batch: it is 1, or the model's fixed batch, which the inspection finds
   bool interleave = false;   // it takes turns with the Jobs of its repeat that differ in their engine alone
   bool energy = false;       // its energy is wanted
+  bool own_window = false;   // the user gave no shortest window: it is a part of 10 s over all repeats
 };
 
 // Throws Error{usage} for one that no engine has ("did you mean").

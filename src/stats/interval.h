@@ -30,6 +30,7 @@ struct MeanEstimate {
 // If looks at the scatter ended the measuring, the error of a mean is so many times what its values say: such an end prefers moments at
 // which the scatter looks small. By simulation: bench/coverage, auto_repeats.
 inline constexpr double ended_by_looks = 1.06;
+inline constexpr int fewest_auto_repeats = 5;  // values before the first look
 
 // t with P(|T| <= t) = confidence. Student, "The probable error of a mean", Biometrika 6 (1908); quantile by Boost.Math.
 double student_factor(double degrees_of_freedom, double confidence = default_confidence);

@@ -6,7 +6,7 @@
 #include "base/registry.h"
 #include "base/text.h"
 #include "base/words.h"
-#include "fleet/program.h"
+#include "fleet/slurm_calls.h"
 #include "fleet/slurm_script.h"
 #include "fleet/task.h"
 
@@ -29,91 +29,8 @@
 namespace deepgap {
 namespace {
 
-constexpr const char* remedy = "Slurm's programs are missing (some sites have a module for them); or name another --scheduler";
-constexpr int most_calls = 6;                                   // tries of a program that cannot reach its controller
 constexpr double notice_and_end_s = 120, most_of_limit = 0.25;  // parts of a time limit that no task should count on
 constexpr auto between_looks = std::chrono::seconds(2);
-
-struct Partition {
-  std::string name;
-  double limit_s = 0;  // 0: none
-  int cpus = 0;        // CPUs of its smallest node
-  bool is_up = true, is_default = false;
-  int gpus = 0;                         // GPUs of the node that has most
-  std::map<std::string, int> features;  // features of its nodes, with the GPUs of the node that has most
-};
-
-// Returns 8 for "gpu:h100:8(S:0-1),nic:2"; without a number, 1.
-int gpus_in(const std::string& gres) {
-  int count = 0;
-  for (std::string one : split(gres, ',')) {
-    if (!one.starts_with("gpu")) continue;
-    one = one.substr(0, one.find('('));
-    count += static_cast<int>(parse_int(one.substr(one.rfind(':') + 1)).value_or(1));
-  }
-  return count;
-}
-
-// "sinfo: error: a\nsinfo: fatal: b": "a; b".
-std::string words_of(const std::string& program, const std::string& output) {
-  std::vector<std::string> lines;
-  for (std::string line : split(trim(output), '\n')) {
-    for (const std::string& mark : {program + ": ", std::string("error: "), std::string("fatal: ")}) {
-      if (line.starts_with(mark)) line = line.substr(mark.size());
-    }
-    if (!trim(line).empty()) lines.push_back(trim(line));
-  }
-  return join(lines, "; ");
-}
-
-[[noreturn]] void fail_on(const std::string& program, const std::string& output) {
-  const size_t fatal = output.find(": fatal: ");
-  if (fatal == std::string::npos) throw Error(ErrorKind::input, fmt::format("{}: {}", program, words_of(program, output)));
-  throw Error(ErrorKind::input,
-              fmt::format("{} finds no Slurm cluster: {}; set SLURM_CONF to the cluster's slurm.conf, or name another --scheduler", program,
-                          words_of(program, output.substr(output.rfind('\n', fatal) + 1))));
-}
-
-// A controller that is busy or being restarted is asked again.
-std::string call(const std::vector<std::string>& command) {
-  for (int i = 1;; ++i) {
-    const ProgramResult result = run_program(command, remedy);
-    if (result.exit.ok() && !result.timed_out) return result.output;
-    const auto says = [&](const char* words) { return result.output.find(words) != std::string::npos; };
-    const bool passes = !says("unable to accept job") &&  // sbatch itself asks again and again
-                        (result.timed_out || says("Unable to contact") || says("timed out") || says("Connection refused"));
-    if (!passes || i == most_calls) fail_on(command.front(), result.output);
-    std::this_thread::sleep_for(std::chrono::seconds(i));
-  }
-}
-
-std::vector<Partition> all_partitions() {
-  std::map<std::string, Partition> found;
-  for (const std::string& line : split(call({"sinfo", "-h", "-o", "%P|%l|%c|%G|%f|%a"}), '\n')) {
-    const std::vector<std::string> parts = split(line, '|');
-    if (parts.size() < 6) continue;
-    const std::string name = parts[0].substr(0, parts[0].find('*'));
-    Partition& partition = found[name];
-    partition.name = name;
-    partition.is_default = parts[0].ends_with("*");
-    partition.limit_s = slurm_seconds(parts[1]).value_or(0);
-    std::string cpus = parts[2];
-    std::erase(cpus, '+');
-    const int count = static_cast<int>(parse_int(cpus).value_or(0));
-    partition.cpus = partition.cpus == 0 ? count : std::min(partition.cpus, count);
-    const int gpus = gpus_in(parts[3]);
-    partition.gpus = std::max(partition.gpus, gpus);
-    partition.is_up = parts[5] == "up";
-    for (const std::string& feature : split(parts[4], ',')) {
-      if (feature == "(null)") continue;
-      int& most = partition.features[feature];
-      most = std::max(most, gpus);
-    }
-  }
-  std::vector<Partition> list;
-  for (auto& [name, partition] : found) list.push_back(std::move(partition));
-  return list;
-}
 
 class SlurmScheduler final : public Scheduler {
  public:
@@ -131,14 +48,14 @@ class SlurmScheduler final : public Scheduler {
   }
 
   double prepare(Fleet& fleet) override {
-    const std::vector<Partition> partitions = chosen(fleet);
+    const std::vector<SlurmPartition> partitions = chosen(fleet);
     set_kinds(fleet, partitions);
     if (option(fleet, "cpus-per-task").empty()) {
       fleet.cpus = partitions.front().cpus;
-      for (const Partition& partition : partitions) fleet.cpus = std::min(fleet.cpus, partition.cpus);
+      for (const SlurmPartition& partition : partitions) fleet.cpus = std::min(fleet.cpus, partition.cpus);
     }
     double limit = 0;
-    for (const Partition& partition : partitions) {
+    for (const SlurmPartition& partition : partitions) {
       if (partition.limit_s > 0) limit = limit > 0 ? std::min(limit, partition.limit_s) : partition.limit_s;
     }
     if (limit > 0) fleet.options["time-limit"] = slurm_time(limit);
@@ -148,16 +65,16 @@ class SlurmScheduler final : public Scheduler {
 
   std::vector<std::string> check(const Fleet& fleet) override {
     std::vector<std::string> notes;
-    const std::vector<Partition> partitions = chosen(fleet);
+    const std::vector<SlurmPartition> partitions = chosen(fleet);
     for (const TaskGroup& task_group : fleet.task_groups) require_gpus(fleet, task_group, partitions);
-    for (const Partition& partition : partitions) {
+    for (const SlurmPartition& partition : partitions) {
       if (!partition.is_up) notes.push_back(fmt::format("partition {} is not up; tasks wait until it is", partition.name));
     }
     return notes;
   }
 
   void submit(const Fleet& fleet, const std::vector<int>& tasks) override {
-    const int size = max_array_size();
+    const int size = slurm_array_size();
     const std::vector<SlurmArray> arrays = slurm_arrays(fleet, tasks, size);
     std::map<int, std::string> probes;  // job of the probe, by kind
     for (const SlurmArray& array : arrays) {
@@ -178,7 +95,7 @@ class SlurmScheduler final : public Scheduler {
     std::error_code error;
     if (!std::filesystem::is_empty(fleet.scripts(), error)) return true;
     try {  // an answer may have been lost on its way
-      return squeue("%j").find(fleet.job_name() + "-") != std::string::npos;
+      return slurm_jobs("%j").find(fleet.job_name() + "-") != std::string::npos;
     } catch (const Error&) {
       return true;
     }
@@ -190,14 +107,14 @@ class SlurmScheduler final : public Scheduler {
     std::iota(tasks.begin(), tasks.end(), 0);
     std::set<std::pair<int, int>> asked;
     std::vector<std::string> notes;
-    for (const SlurmArray& array : slurm_arrays(fleet, tasks, max_array_size())) {
+    for (const SlurmArray& array : slurm_arrays(fleet, tasks, slurm_array_size())) {
       if (asked.emplace(array.task_group->kind, array.task_group->gpus).second) notes.push_back("Slurm reports: " + words_on(fleet, array));
     }
     return notes;
   }
 
   std::vector<QueuedTask> list(const Fleet& fleet) override {
-    std::vector<QueuedTask> queue = slurm_queue(fleet, squeue("%j|%K|%T|%N|%r"));
+    std::vector<QueuedTask> queue = slurm_queue(fleet, slurm_jobs("%j|%K|%T|%N|%r"));
     std::map<int, std::string> found;  // what a probe found, by kind
     for (QueuedTask& task : queue) {
       if (task.state != QueuedTask::State::held) continue;
@@ -212,10 +129,10 @@ class SlurmScheduler final : public Scheduler {
 
   void cancel(const Fleet& fleet) override {
     std::set<std::string> jobs;
-    for (const std::string& line : split(squeue("%j|%F"), '\n')) {
+    for (const std::string& line : split(slurm_jobs("%j|%F"), '\n')) {
       if (line.starts_with(fleet.job_name() + "-")) jobs.insert(line.substr(line.find('|') + 1));
     }
-    for (const std::string& job : jobs) call({"scancel", job});
+    for (const std::string& job : jobs) slurm_call({"scancel", job});
   }
 
   void gather(const Fleet& /*fleet*/) override {}  // the folder is on a shared disk
@@ -232,38 +149,39 @@ class SlurmScheduler final : public Scheduler {
     return found == fleet.options.end() ? "" : found->second;
   }
 
-  static std::string names_of(const std::vector<Partition>& partitions) {
+  static std::string names_of(const std::vector<SlurmPartition>& partitions) {
     std::vector<std::string> names;
-    for (const Partition& partition : partitions) names.push_back(partition.name);
+    for (const SlurmPartition& partition : partitions) names.push_back(partition.name);
     return join(names, ", ");
   }
 
   // Returns the partitions that the user named, else Slurm's default.
-  static std::vector<Partition> chosen(const Fleet& fleet) {
-    std::vector<Partition> all = all_partitions();
+  static std::vector<SlurmPartition> chosen(const Fleet& fleet) {
+    std::vector<SlurmPartition> all = slurm_partitions();
     if (all.empty()) throw Error(ErrorKind::input, "sinfo lists no partition");
     std::vector<std::string> known;
-    for (const Partition& partition : all) known.push_back(partition.name);
-    std::vector<Partition> chosen;
+    for (const SlurmPartition& partition : all) known.push_back(partition.name);
+    std::vector<SlurmPartition> chosen;
     if (option(fleet, "partition").empty()) {
-      std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [](const Partition& partition) { return partition.is_default; });
+      std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
+                   [](const SlurmPartition& partition) { return partition.is_default; });
       if (chosen.empty())
         throw Error(ErrorKind::usage,
                     fmt::format("this Slurm has no default partition: name one with --partition; known: {}", join(known, ", ")));
       return chosen;
     }
     for (const std::string& name : split(option(fleet, "partition"), ',')) {
-      const auto found = std::find_if(all.begin(), all.end(), [&](const Partition& partition) { return partition.name == name; });
+      const auto found = std::find_if(all.begin(), all.end(), [&](const SlurmPartition& partition) { return partition.name == name; });
       if (found == all.end()) throw Error(ErrorKind::usage, invalid_choice(name, "--partition", known));
       chosen.push_back(*found);
     }
     return chosen;
   }
 
-  static void set_kinds(Fleet& fleet, const std::vector<Partition>& partitions) {
+  static void set_kinds(Fleet& fleet, const std::vector<SlurmPartition>& partitions) {
     if (option(fleet, "constraint").empty()) return;
     std::set<std::string> features;
-    for (const Partition& partition : partitions) {
+    for (const SlurmPartition& partition : partitions) {
       for (const auto& [feature, gpus] : partition.features) features.insert(feature);
     }
     fleet.kinds = split(option(fleet, "constraint"), ',');
@@ -274,12 +192,12 @@ class SlurmScheduler final : public Scheduler {
     }
   }
 
-  static void require_gpus(const Fleet& fleet, const TaskGroup& task_group, const std::vector<Partition>& partitions) {
+  static void require_gpus(const Fleet& fleet, const TaskGroup& task_group, const std::vector<SlurmPartition>& partitions) {
     if (task_group.gpus == 0 || !option(fleet, "gres").empty()) return;
     const std::string names = names_of(partitions), &kind = fleet.kinds.at(static_cast<size_t>(task_group.kind));
     int most = 0, most_of_kind = 0;
     bool known = kind.empty();
-    for (const Partition& partition : partitions) {
+    for (const SlurmPartition& partition : partitions) {
       most = std::max(most, partition.gpus);
       const auto feature = partition.features.find(kind);
       if (feature == partition.features.end()) continue;
@@ -312,18 +230,6 @@ class SlurmScheduler final : public Scheduler {
       throw Error(ErrorKind::usage, fmt::format("--time {}: the partition allows {}", text, slurm_time(limit)));
     text = slurm_time(*seconds);
     return *seconds;
-  }
-
-  static int max_array_size() {
-    for (const std::string& line : split(call({"scontrol", "show", "config"}), '\n')) {
-      if (!line.starts_with("MaxArraySize")) continue;
-      return static_cast<int>(std::max<int64_t>(1, parse_int(trim(line.substr(line.find('=') + 1))).value_or(1001)));
-    }
-    return 1001;
-  }
-
-  static std::string squeue(const std::string& format) {
-    return call({"squeue", "-h", "-r", "-u", std::to_string(::getuid()), "-o", format});
   }
 
   // A task of this kind has run before.
@@ -407,7 +313,7 @@ class SlurmScheduler final : public Scheduler {
     const std::string path = folder / array.name + ".sbatch";
     write_file_atomic(path, slurm_script(fleet, array));
     try {
-      return words_of("sbatch", call({"sbatch", "--test-only", path}));
+      return slurm_words("sbatch", slurm_call({"sbatch", "--test-only", path}));
     } catch (const Error& error) {
       if (is_full(error.what())) return error.what();  // for now: it is waited for
       throw;
@@ -424,7 +330,7 @@ class SlurmScheduler final : public Scheduler {
     command.insert(command.end(), flags.begin(), flags.end());
     command.push_back(path);
     try {
-      const std::string answer = trim(call(command));
+      const std::string answer = trim(slurm_call(command));
       return answer.substr(answer.rfind('\n') + 1);  // warnings may stand before it
     } catch (const Error& error) {
       if (!is_had) ::unlink(path.c_str());  // the scripts that are kept are those that Slurm has

@@ -12,7 +12,7 @@
 #include "model/zoo/zoo.h"
 #include "run/progress.h"
 #include "run/text_table.h"
-#include "worker/point_options.h"
+#include "worker/input_values.h"
 
 #include <deepgap/error.h>
 

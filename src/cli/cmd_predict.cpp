@@ -12,7 +12,7 @@
 #include "cli/predict_text.h"
 #include "cli/shape_flag.h"
 #include "run/progress.h"
-#include "worker/point_options.h"
+#include "worker/input_values.h"
 
 #include <deepgap/error.h>
 

@@ -7,7 +7,7 @@
 #include "cli/written_paths.h"
 #include "run/progress.h"
 #include "run/read_in_child.h"
-#include "worker/point_options.h"
+#include "worker/input_values.h"
 
 #include <deepgap/error.h>
 

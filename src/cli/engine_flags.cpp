@@ -10,8 +10,8 @@
 #include "run/read_in_child.h"
 #include "run/run_study.h"
 #include "telemetry/environment.h"
+#include "worker/input_values.h"
 #include "worker/plugin.h"
-#include "worker/point_options.h"
 #include "worker/reading.h"
 
 #include <deepgap/error.h>

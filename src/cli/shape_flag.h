@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// {"a:1,3,8,8", "b:1x4"}, one for each time the flag was given: "a:1x3x8x8/b:1x4", which parse_shapes (worker/point_options.h) reads.
+// {"a:1,3,8,8", "b:1x4"}, one for each time the flag was given: "a:1x3x8x8/b:1x4", which parse_shapes (worker/input_values.h) reads.
 inline std::string joined_shapes(const std::vector<std::string>& given) {
   std::string shapes = join(given, "/");
   std::replace(shapes.begin(), shapes.end(), ',', 'x');

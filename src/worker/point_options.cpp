@@ -7,6 +7,7 @@
 #include "record/point_option.h"
 #include "record/tuning_mark.h"
 #include "scenario/mlperf/run_options.h"
+#include "worker/input_values.h"
 #include "worker/point_conflicts.h"
 
 #include <deepgap/error.h>
@@ -86,17 +87,6 @@ std::vector<int> parse_cpu_list(const std::string& text) {
     for (int64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
   }
   return cpus;
-}
-
-// "1x3x224", "Nx3": -1 for N.
-std::optional<std::vector<int64_t>> parse_sizes(std::string_view text) {
-  std::vector<int64_t> sizes;
-  for (const std::string& size : split(text, 'x')) {
-    const auto number = size == "N" ? std::optional<int64_t>(-1) : parse_int(size);
-    if (!number || *number < -1 || *number > INT32_MAX) return std::nullopt;
-    sizes.push_back(*number);
-  }
-  return sizes;
 }
 
 bool set_peak(PointOptions& sorted, const std::string& stage) {
@@ -298,67 +288,6 @@ EngineRequest engine_request(const Point& point, const PointOptions& options) {
   request.generate.unique_seed = options.generate.unique_seed;
   if (trains(point)) request.batch_sizes = train_batch_sizes(point, options.train);
   return request;
-}
-
-std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text) {
-  constexpr std::string_view wanted = "a shape such as input:1x3x224x224 (N stands for the batch), several joined by '/'";
-  std::map<std::string, std::vector<int64_t>> shapes;
-  if (text.empty()) return shapes;
-  std::string input;  // names may hold '/' too: one ends where sizes are
-  for (const std::string& part : split(text, '/')) {
-    input += (input.empty() ? "" : "/") + part;
-    const size_t colon = input.rfind(':');
-    if (colon == std::string::npos || colon == 0) continue;
-    const auto sizes = parse_sizes(std::string_view(input).substr(colon + 1));
-    if (!sizes) continue;
-    if (!shapes.emplace(input.substr(0, colon), *sizes).second)
-      throw Error(ErrorKind::usage, fmt::format("--shape: the sizes of input '{}' are given twice: leave one out", input.substr(0, colon)));
-    input.clear();
-  }
-  if (!input.empty()) wrong_value("shape", text, wanted);
-  return shapes;
-}
-
-namespace {
-
-std::optional<double> input_number(const std::string& text) {
-  if (text == "true" || text == "false") return text == "true" ? 1 : 0;
-  return parse_double(text);
-}
-
-// "1x3x8", "1,3,8"; nullopt: one of them is not a number.
-std::optional<std::vector<double>> input_numbers(std::string text) {
-  std::replace(text.begin(), text.end(), ',', 'x');
-  std::vector<double> numbers;
-  for (const std::string& part : split(text, 'x')) {
-    const auto number = input_number(trim(part));
-    if (!number) return std::nullopt;
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
-}  // namespace
-
-InputNumbers parse_input_numbers(const std::string& text) {
-  InputNumbers all;
-  if (text.empty()) return all;
-  std::string input;  // names may hold '/' too: one ends where numbers are
-  for (const std::string& part : split(text, '/')) {
-    input += (input.empty() ? "" : "/") + part;
-    const size_t equals = input.rfind('=');
-    if (equals == std::string::npos || equals == 0) continue;
-    const auto numbers = input_numbers(input.substr(equals + 1));
-    if (!numbers) continue;
-    if (!all.emplace(input.substr(0, equals), *numbers).second)
-      throw Error(ErrorKind::usage, fmt::format("--input: input '{}' is given twice: leave one out", input.substr(0, equals)));
-    input.clear();
-  }
-  if (!input.empty())
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("invalid value '{}' for --input: expected NAME=NUMBERS such as k=5, sizes=1,3,224,224 or use_cache=true", text));
-  return all;
 }
 
 std::string process_key(const Point& point, const std::vector<OptionInfo>& backend) {

@@ -60,10 +60,6 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
 InputPlace input_place(const std::string& text);  // throws Error{usage}
 // Returns the request to an engine; it has the Point's whole placement, of which each Session gets one device.
 EngineRequest engine_request(const Point& point, const PointOptions& options);
-// "input:1x3x224x224/mask:Nx7" (N or -1: as it is). Throws Error{usage}.
-std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text);
-// "k=5/sizes=1x3x8x8/use_cache=true" (commas do as well). Throws Error{usage}.
-InputNumbers parse_input_numbers(const std::string& text);
 
 // The environment and what else must be equal for Points to share a process: "affinity=first;env.X=1;mode=2".
 std::string process_key(const Point& point, const std::vector<OptionInfo>& backend);

@@ -1,5 +1,7 @@
 #include "worker/point_options.h"
 
+#include "worker/input_values.h"
+
 #include <deepgap/error.h>
 
 #include <gtest/gtest.h>

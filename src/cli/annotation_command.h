@@ -7,17 +7,14 @@
 #include "store/annotations.h"
 
 #include <string>
-#include <vector>
 
 namespace deepgap {
 
-class AnnotationCommand : public Command {
+class AnnotationCommand final : public Command {
  public:
+  explicit AnnotationCommand(AnnotationKind kind) : kind_(kind) {}
   void declare(CLI::App& app) override;
   int run() override;
-
- protected:
-  explicit AnnotationCommand(AnnotationKind kind) : kind_(kind) {}
 
  private:
   int list(const Selection& selection) const;

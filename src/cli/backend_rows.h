@@ -4,8 +4,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <string>
-
 namespace deepgap {
 
 // A row for each plug-in found, by name: "name", "available": true, "version", "form", "devices": [{"device", "name", "memory_bytes",

@@ -19,11 +19,7 @@ using nlohmann::json;
 
 class ChildCommand final : public Command {
  public:
-  ChildCommand(std::string name, ChildAnswer answer) : name_(std::move(name)), answer_(std::move(answer)) {}
-  std::string name() const override { return name_; }
-  std::string describe() const override { return "child of another subcommand"; }
-  bool hidden() const override { return true; }
-  void declare(CLI::App& /*app*/) override {}
+  explicit ChildCommand(ChildAnswer answer) : answer_(std::move(answer)) {}
   int run() override {
     FrameWriter writer(channel_descriptor);
     const auto request = FrameReader(channel_descriptor).read();
@@ -45,7 +41,6 @@ class ChildCommand final : public Command {
     }
   }
 
-  std::string name_;
   ChildAnswer answer_;
 };
 
@@ -80,7 +75,7 @@ json call_child(const ChildCall& call) {
 }
 
 bool add_child_command(const std::string& name, const ChildAnswer& answer) {
-  return Registry<Command>::instance().add(name, [name, answer] { return std::make_unique<ChildCommand>(name, answer); });
+  return add_command<ChildCommand>({.name = name, .describe = "child of another subcommand", .hidden = true}, answer);
 }
 
 }  // namespace deepgap

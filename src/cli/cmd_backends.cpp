@@ -71,13 +71,6 @@ void print_options(const json& row) {
 
 class BackendsCommand final : public Command {
  public:
-  std::string name() const override { return "backends"; }
-  HelpPlace help_place() const override { return {CommandGroup::system, 1}; }
-  std::string describe() const override { return "List engines with versions and devices, and why others are missing"; }
-  std::string examples() const override {
-    return "  deepgap backends\n"
-           "  deepgap backends native      one engine and its options\n";
-  }
   void declare(CLI::App& app) override {
     app.add_option("backend", names_, "List these engines, with their options [default: all, without]")->type_name("NAME");
     app.add_flag("--json", json_, "Print JSON");
@@ -121,7 +114,11 @@ class BackendsCommand final : public Command {
   bool json_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("backends", [] { return std::make_unique<BackendsCommand>(); });
+const bool registered = add_command<BackendsCommand>({"backends",
+                                                      {CommandGroup::system, 1},
+                                                      "List engines with versions and devices, and why others are missing",
+                                                      "  deepgap backends\n"
+                                                      "  deepgap backends native      one engine and its options\n"});
 
 }  // namespace
 }  // namespace deepgap

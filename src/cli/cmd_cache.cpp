@@ -72,13 +72,6 @@ void clear(const Held& held) {
 
 class CacheCommand final : public Command {
  public:
-  std::string name() const override { return "cache"; }
-  HelpPlace help_place() const override { return {CommandGroup::system, 5}; }
-  std::string describe() const override { return "List or clear the cache folder"; }
-  std::string examples() const override {
-    return "  deepgap cache list                  show kinds, files, bytes and folder\n"
-           "  deepgap cache clear references      remove the references\n";
-  }
   void declare(CLI::App& app) override {
     app.add_option("kind", words_, "Action: list or clear, then the kinds [default: list, all kinds]")->type_name("[list|clear] [KIND]");
     app.add_option("--cache", cache_, "Use this folder instead of the default one")->type_name("DIR");
@@ -162,7 +155,11 @@ class CacheCommand final : public Command {
   bool json_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("cache", [] { return std::make_unique<CacheCommand>(); });
+const bool registered = add_command<CacheCommand>({"cache",
+                                                   {CommandGroup::system, 5},
+                                                   "List or clear the cache folder",
+                                                   "  deepgap cache list                  show kinds, files, bytes and folder\n"
+                                                   "  deepgap cache clear references      remove the references\n"});
 
 }  // namespace
 }  // namespace deepgap

@@ -7,8 +7,6 @@
 #include "run/progress.h"
 #include "telemetry/environment.h"
 
-#include <deepgap/error.h>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -17,13 +15,6 @@ namespace {
 
 class CeilingsCommand final : public Command {
  public:
-  std::string name() const override { return "ceilings"; }
-  HelpPlace help_place() const override { return {CommandGroup::explain, 2}; }
-  std::string describe() const override { return "Measure the peak performance of a device, and show it beside its data sheet"; }
-  std::string examples() const override {
-    return "  deepgap ceilings                   this CPU\n"
-           "  deepgap ceilings --device cuda:0   a GPU: tensor cores, memory, caches, launches, copies\n";
-  }
   void declare(CLI::App& app) override {
     app.add_option("-d,--device", device_, "Measure this device: cpu, cuda:0")->type_name("NAME");
     app.add_option("--threads", threads_, "Use this many CPU threads [default: all allowed CPUs]")->type_name("N");
@@ -48,7 +39,12 @@ class CeilingsCommand final : public Command {
   bool fresh_ = false, json_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("ceilings", [] { return std::make_unique<CeilingsCommand>(); });
+const bool registered =
+    add_command<CeilingsCommand>({"ceilings",
+                                  {CommandGroup::explain, 2},
+                                  "Measure the peak performance of a device, and show it beside its data sheet",
+                                  "  deepgap ceilings                   this CPU\n"
+                                  "  deepgap ceilings --device cuda:0   a GPU: tensor cores, memory, caches, launches, copies\n"});
 
 }  // namespace
 }  // namespace deepgap

@@ -47,19 +47,6 @@ double asked_db(const CheckedOutputs& expected, Precision judged_as) {
 
 class CheckCommand : public Command {
  public:
-  std::string name() const override { return "check"; }
-  HelpPlace help_place() const override { return {CommandGroup::measure, 3}; }
-  std::vector<std::string> common_flags() const override {
-    return {"--backend", "--device",  "--precision", "--against", "--samples", "--text",
-            "--nodes",   "--outputs", "--weights",   "--dataset", "--json"};
-  }
-  std::string describe() const override { return "Compare an engine's outputs with the FP32 reference, another engine or files"; }
-  std::string examples() const override {
-    return "  deepgap check resnet50 -e onnxruntime -p int8\n"
-           "  deepgap check net.onnx -e openvino --against native\n"
-           "  deepgap check llm-q4_0.gguf --against llm-f16.gguf --text FILE\n";
-  }
-
   void declare(CLI::App& app) override {
     flags_.declare(app, request_);
     app.get_option("model")->description(
@@ -311,7 +298,14 @@ class CheckCommand : public Command {
   bool nodes_ = false, json_ = false;
 };
 
-const bool check_registered = Registry<Command>::instance().add("check", [] { return std::make_unique<CheckCommand>(); });
+const bool check_registered = add_command<CheckCommand>({"check",
+                                                         {CommandGroup::measure, 3},
+                                                         "Compare an engine's outputs with the FP32 reference, another engine or files",
+                                                         "  deepgap check resnet50 -e onnxruntime -p int8\n"
+                                                         "  deepgap check net.onnx -e openvino --against native\n"
+                                                         "  deepgap check llm-q4_0.gguf --against llm-f16.gguf --text FILE\n",
+                                                         {"--backend", "--device", "--precision", "--against", "--samples", "--text",
+                                                          "--nodes", "--outputs", "--weights", "--dataset", "--json"}});
 
 }  // namespace
 }  // namespace deepgap

@@ -3,7 +3,6 @@
 #include "base/console.h"
 #include "base/file.h"
 #include "base/messages.h"
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/compare_text.h"
 #include "cli/selection_flags.h"
@@ -53,16 +52,6 @@ CompareExit exit_of(Gate gate) { return gate == Gate::held ? exit_none_slower : 
 
 class CompareCommand final : public Command {
  public:
-  std::string name() const override { return "compare"; }
-  HelpPlace help_place() const override { return {CommandGroup::compare, 1}; }
-  std::vector<std::string> common_flags() const override {
-    return {"--a", "--b", "--metric", "--margin", "--fail-if-slower", "--format", "--output"};
-  }
-  std::string describe() const override { return "Compare two stores or two selections point by point, also as a gate for CI"; }
-  std::string examples() const override {
-    return "  deepgap compare before.db after.db --fail-if-slower 2%\n"
-           "  deepgap compare deepgap.db --a backend=onnxruntime --b backend=native\n";
-  }
   void declare(CLI::App& app) override {
     app.add_option("store", stores_, "Baseline store, then the store to judge; or one store with --a and --b")
         ->type_name("STORE")
@@ -181,7 +170,12 @@ int CompareCommand::run() {
   return code;
 }
 
-const bool registered = Registry<Command>::instance().add("compare", [] { return std::make_unique<CompareCommand>(); });
+const bool registered = add_command<CompareCommand>({"compare",
+                                                     {CommandGroup::compare, 1},
+                                                     "Compare two stores or two selections point by point, also as a gate for CI",
+                                                     "  deepgap compare before.db after.db --fail-if-slower 2%\n"
+                                                     "  deepgap compare deepgap.db --a backend=onnxruntime --b backend=native\n",
+                                                     {"--a", "--b", "--metric", "--margin", "--fail-if-slower", "--format", "--output"}});
 
 }  // namespace
 }  // namespace deepgap

@@ -1,6 +1,4 @@
 // `deepgap devices`: the CPU and the GPUs of this machine, and the engines here that can run on them.
-#include "base/console.h"
-#include "base/text.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
 #include "cli/device_text.h"
@@ -11,7 +9,6 @@
 #include "cli/libtorch_folder.h"
 #include "record/record_json.h"
 #include "run/progress.h"
-#include "run/text_table.h"
 #include "telemetry/environment.h"
 
 #include <fmt/format.h>
@@ -80,14 +77,6 @@ void add_backends(const json& backends, json& rows) {
 
 class DevicesCommand final : public Command {
  public:
-  std::string name() const override { return "devices"; }
-  HelpPlace help_place() const override { return {CommandGroup::system, 2}; }
-  std::string describe() const override { return "List the CPU and GPUs of this machine, and the engines that can use them"; }
-  std::string examples() const override {
-    return "  deepgap devices\n"
-           "  deepgap devices --copies                measure PCIe and NVLink\n"
-           "  deepgap devices --json --anonymous      safe to share\n";
-  }
   void declare(CLI::App& app) override {
     app.add_flag("--copies", copies_, "Measure the copy rates of the GPUs, and keep them for later results and reports");
     app.add_option("--cache", cache_, "Keep copy rates in this folder [default: ~/.cache/deepgap]")->type_name("DIR");
@@ -116,7 +105,12 @@ class DevicesCommand final : public Command {
   bool copies_ = false, json_ = false, anonymous_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("devices", [] { return std::make_unique<DevicesCommand>(); });
+const bool registered = add_command<DevicesCommand>({"devices",
+                                                     {CommandGroup::system, 2},
+                                                     "List the CPU and GPUs of this machine, and the engines that can use them",
+                                                     "  deepgap devices\n"
+                                                     "  deepgap devices --copies                measure PCIe and NVLink\n"
+                                                     "  deepgap devices --json --anonymous      safe to share\n"});
 
 }  // namespace
 }  // namespace deepgap

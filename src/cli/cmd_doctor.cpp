@@ -1,12 +1,10 @@
 // `deepgap doctor`: what on this machine spoils measurements, worst first, and what to do. Advice is no failure: the exit code is 0.
 #include "base/confine.h"
-#include "base/console.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
 #include "cli/gpus_child.h"
 #include "run/device_locks.h"
 #include "run/progress.h"
-#include "run/text_table.h"
 #include "telemetry/environment.h"
 #include "worker/plugin.h"
 
@@ -125,10 +123,6 @@ std::vector<Advice> judge_engines(const json& rows) {
 
 class DoctorCommand final : public Command {
  public:
-  std::string name() const override { return "doctor"; }
-  HelpPlace help_place() const override { return {CommandGroup::explain, 3}; }
-  std::string describe() const override { return "Report what disturbs measurements on this machine, and what to do"; }
-  std::string examples() const override { return "  deepgap doctor\n"; }
   void declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
   int run() override {
     std::vector<Advice> advice = examine_machine(capture_environment());
@@ -150,7 +144,8 @@ class DoctorCommand final : public Command {
   bool json_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("doctor", [] { return std::make_unique<DoctorCommand>(); });
+const bool registered = add_command<DoctorCommand>(
+    {"doctor", {CommandGroup::explain, 3}, "Report what disturbs measurements on this machine, and what to do", "  deepgap doctor\n"});
 
 }  // namespace
 }  // namespace deepgap

@@ -35,16 +35,6 @@ constexpr double committable_bytes = 5e6;
 
 class ExportCommand final : public Command {
  public:
-  std::string name() const override { return "export"; }
-  HelpPlace help_place() const override { return {CommandGroup::data, 2}; }
-  std::vector<std::string> common_flags() const override {
-    return {"--output", "--format", "--by", "--percentile", "--telemetry", "--profile", "--compact", "--anonymous"};
-  }
-  std::string describe() const override { return "Write stores as CSV or JSON, or one store as a smaller or anonymous one"; }
-  std::string examples() const override {
-    return "  deepgap export deepgap.db -o records.csv\n"
-           "  deepgap export deepgap.db --by point --format json\n";
-  }
   void declare(CLI::App& app) override;
   Features features() const override;
   int run() override;
@@ -221,7 +211,13 @@ void ExportCommand::write(const std::string& format) const {
   }
 }
 
-const bool registered = Registry<Command>::instance().add("export", [] { return std::make_unique<ExportCommand>(); });
+const bool registered =
+    add_command<ExportCommand>({"export",
+                                {CommandGroup::data, 2},
+                                "Write stores as CSV or JSON, or one store as a smaller or anonymous one",
+                                "  deepgap export deepgap.db -o records.csv\n"
+                                "  deepgap export deepgap.db --by point --format json\n",
+                                {"--output", "--format", "--by", "--percentile", "--telemetry", "--profile", "--compact", "--anonymous"}});
 
 }  // namespace
 }  // namespace deepgap

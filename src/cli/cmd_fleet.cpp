@@ -50,18 +50,6 @@ bool is_in(const std::vector<std::string>& words, const std::string& word) {
 
 class FleetCommand final : public Command {
  public:
-  std::string name() const override { return "fleet"; }
-  HelpPlace help_place() const override { return {CommandGroup::measure, 4}; }
-  std::vector<std::string> common_flags() const override {
-    return {"--scheduler", "--fleet", "--store",     "--detach",     "--dry-run", "--task-time",
-            "--prices",    "--json",  "--partition", "--constraint", "--hosts"};
-  }
-  std::string describe() const override { return "Measure a study on other machines: a local queue, ssh hosts, or Slurm"; }
-  std::string examples() const override {
-    return "  deepgap fleet study.toml --scheduler local\n"
-           "  deepgap fleet study.toml --scheduler slurm --constraint h100,a100 --dry-run\n"
-           "  deepgap fleet status study.fleet   at any time; also wait, gather, cancel, submit\n";
-  }
   void declare(CLI::App& app) override;
   int run() override;
 
@@ -357,7 +345,14 @@ int FleetCommand::print_status(const Fleet& fleet, Scheduler& scheduler) const {
   return status.missing.empty() && status.held == 0 ? exit_ok : exit_points_failed;
 }
 
-const bool registered = Registry<Command>::instance().add("fleet", [] { return std::make_unique<FleetCommand>(); });
+const bool registered = add_command<FleetCommand>({"fleet",
+                                                   {CommandGroup::measure, 4},
+                                                   "Measure a study on other machines: a local queue, ssh hosts, or Slurm",
+                                                   "  deepgap fleet study.toml --scheduler local\n"
+                                                   "  deepgap fleet study.toml --scheduler slurm --constraint h100,a100 --dry-run\n"
+                                                   "  deepgap fleet status study.fleet   at any time; also wait, gather, cancel, submit\n",
+                                                   {"--scheduler", "--fleet", "--store", "--detach", "--dry-run", "--task-time", "--prices",
+                                                    "--json", "--partition", "--constraint", "--hosts"}});
 
 }  // namespace
 }  // namespace deepgap

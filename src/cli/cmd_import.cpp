@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/messages.h"
 #include "base/quantity.h"
-#include "base/text.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/confined.h"
@@ -39,17 +38,6 @@ constexpr size_t most_bytes = size_t{1} << 30;  // an export of 100,000 Records 
 
 class ImportCommand final : public Command {
  public:
-  std::string name() const override { return "import"; }
-  HelpPlace help_place() const override { return {CommandGroup::data, 3}; }
-  std::string describe() const override { return "Read published tables into a store, and report where they contradict themselves"; }
-  std::string examples() const override {
-    return "  deepgap import csv table.csv --mapping map.toml     a published table; map.toml maps its columns\n"
-           "  deepgap import mlperf summary.txt --set model=resnet50 --set device_name=L4\n"
-           "  deepgap import deepgap rows.json                   rows that deepgap export wrote\n"
-           "  deepgap import ncu kernels.csv                     counters of Nsight Compute, by kernel family\n"
-           "  deepgap import csv studies/published/v100_p100_cost.csv   a bundled table, recognised by its columns\n";
-  }
-
   void declare(CLI::App& app) override {
     app.add_option("format", format_,
                    "Kind of input. csv: a published table. deepgap: rows that deepgap export wrote, as CSV or JSON. mlperf: a results "
@@ -236,7 +224,15 @@ class ImportCommand final : public Command {
   bool json_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("import", [] { return std::make_unique<ImportCommand>(); });
+const bool registered = add_command<ImportCommand>(
+    {"import",
+     {CommandGroup::data, 3},
+     "Read published tables into a store, and report where they contradict themselves",
+     "  deepgap import csv table.csv --mapping map.toml     a published table; map.toml maps its columns\n"
+     "  deepgap import mlperf summary.txt --set model=resnet50 --set device_name=L4\n"
+     "  deepgap import deepgap rows.json                   rows that deepgap export wrote\n"
+     "  deepgap import ncu kernels.csv                     counters of Nsight Compute, by kernel family\n"
+     "  deepgap import csv studies/published/v100_p100_cost.csv   a bundled table, recognised by its columns\n"});
 
 }  // namespace
 }  // namespace deepgap

@@ -1,6 +1,5 @@
 // `deepgap merge`: several Stores into one, each result once.
 #include "base/console.h"
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/confined.h"
 #include "cli/selection_flags.h"
@@ -19,15 +18,6 @@ namespace {
 
 class MergeCommand final : public Command {
  public:
-  std::string name() const override { return "merge"; }
-  HelpPlace help_place() const override { return {CommandGroup::data, 4}; }
-  std::vector<std::string> common_flags() const override { return {"--store", "--replace", "--all-runs", "--json"}; }
-  std::string describe() const override { return "Join several stores into one, each result once"; }
-  std::string examples() const override {
-    return "  deepgap merge all.db node-*.db\n"
-           "  deepgap merge --replace all.db all.db tuesday.db     add to it\n"
-           "  deepgap merge h100.db all.db --tag release           only tagged records\n";
-  }
   void declare(CLI::App& app) override {
     app.add_option("out", in_, "Store to write, unless --store names it, then the stores to read")->type_name("OUT IN")->required();
     app.add_option("-o,--store", out_, "Write to this store; all arguments are then stores to read")->type_name("OUT");
@@ -92,7 +82,13 @@ class MergeCommand final : public Command {
   bool replace_ = false, all_runs_ = false, json_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("merge", [] { return std::make_unique<MergeCommand>(); });
+const bool registered = add_command<MergeCommand>({"merge",
+                                                   {CommandGroup::data, 4},
+                                                   "Join several stores into one, each result once",
+                                                   "  deepgap merge all.db node-*.db\n"
+                                                   "  deepgap merge --replace all.db all.db tuesday.db     add to it\n"
+                                                   "  deepgap merge h100.db all.db --tag release           only tagged records\n",
+                                                   {"--store", "--replace", "--all-runs", "--json"}});
 
 }  // namespace
 }  // namespace deepgap

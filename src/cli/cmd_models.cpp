@@ -142,13 +142,6 @@ void print_table(const std::vector<GraphSummary>& summaries) {
 
 class ModelsCommand final : public Command {
  public:
-  std::string name() const override { return "models"; }
-  HelpPlace help_place() const override { return {CommandGroup::system, 3}; }
-  std::string describe() const override { return "List networks with parameters, work, sizes and weights; write one as ONNX"; }
-  std::string examples() const override {
-    return "  deepgap models\n"
-           "  deepgap models net.onnx      its inputs, size and work\n";
-  }
   void declare(CLI::App& app) override {
     app.add_option("model", names_, "Names such as resnet50 or resnet50:width=0.5, or ONNX files [default: all names]")
         ->type_name("NAME|FILE");
@@ -205,7 +198,11 @@ class ModelsCommand final : public Command {
   std::string onnx_, weights_ = "seeded";
 };
 
-const bool registered = Registry<Command>::instance().add("models", [] { return std::make_unique<ModelsCommand>(); });
+const bool registered = add_command<ModelsCommand>({"models",
+                                                    {CommandGroup::system, 3},
+                                                    "List networks with parameters, work, sizes and weights; write one as ONNX",
+                                                    "  deepgap models\n"
+                                                    "  deepgap models net.onnx      its inputs, size and work\n"});
 
 }  // namespace
 }  // namespace deepgap

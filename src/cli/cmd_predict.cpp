@@ -19,7 +19,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 namespace deepgap {
 namespace {
@@ -42,16 +41,6 @@ bool is_ceilings_file(const std::string& device) { return device.ends_with(".jso
 
 class PredictCommand final : public Command {
  public:
-  std::string name() const override { return "predict"; }
-  HelpPlace help_place() const override { return {CommandGroup::decide, 2}; }
-  std::string describe() const override { return "Predict time, memory and power on hardware you do not have"; }
-  std::string examples() const override {
-    return "  deepgap predict resnet50 --device t4,l4,h100 -p fp16,int8 -b 1,32,256\n"
-           "  deepgap predict mine.onnx --device l4 --from h100.db   fitted to your own records too\n"
-           "  deepgap predict resnet50 --task train --device h200,a100 -p tf32,mixed\n"
-           "  deepgap predict resnet50 --device other.json -p int8   a CPU, from `deepgap ceilings --json`\n";
-  }
-
   void declare(CLI::App& app) override {
     app.add_option("model", models_, "Zoo names or ONNX files")->type_name("MODEL")->required();
     app.add_option("-d,--device", devices_,
@@ -186,7 +175,14 @@ class PredictCommand final : public Command {
   Devices known_devices_;
 };
 
-const bool registered = Registry<Command>::instance().add("predict", [] { return std::make_unique<PredictCommand>(); });
+const bool registered =
+    add_command<PredictCommand>({"predict",
+                                 {CommandGroup::decide, 2},
+                                 "Predict time, memory and power on hardware you do not have",
+                                 "  deepgap predict resnet50 --device t4,l4,h100 -p fp16,int8 -b 1,32,256\n"
+                                 "  deepgap predict mine.onnx --device l4 --from h100.db   fitted to your own records too\n"
+                                 "  deepgap predict resnet50 --task train --device h200,a100 -p tf32,mixed\n"
+                                 "  deepgap predict resnet50 --device other.json -p int8   a CPU, from `deepgap ceilings --json`\n"});
 
 }  // namespace
 }  // namespace deepgap

@@ -25,7 +25,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
 
 namespace deepgap {
 namespace {
@@ -42,17 +41,6 @@ size_t output_width() {
 
 class ProfileCommand : public Command {
  public:
-  std::string name() const override { return "profile"; }
-  HelpPlace help_place() const override { return {CommandGroup::explain, 1}; }
-  std::vector<std::string> common_flags() const override {
-    return {"--backend", "--device", "--precision", "--batch", "--top", "--output", "--trace", "--json"};
-  }
-  std::string describe() const override { return "Show where a network's time goes, layer by layer, beside the measured peak"; }
-  std::string examples() const override {
-    return "  deepgap profile resnet50 -e native\n"
-           "  deepgap profile net.onnx -e onnxruntime --json\n";
-  }
-
   void declare(CLI::App& app) override {
     OutputsRequest& engine = request_.engine;
     flags_.declare(app, engine);
@@ -136,7 +124,13 @@ class ProfileCommand : public Command {
   bool fresh_ = false, json_ = false;
 };
 
-const bool profile_registered = Registry<Command>::instance().add("profile", [] { return std::make_unique<ProfileCommand>(); });
+const bool profile_registered =
+    add_command<ProfileCommand>({"profile",
+                                 {CommandGroup::explain, 1},
+                                 "Show where a network's time goes, layer by layer, beside the measured peak",
+                                 "  deepgap profile resnet50 -e native\n"
+                                 "  deepgap profile net.onnx -e onnxruntime --json\n",
+                                 {"--backend", "--device", "--precision", "--batch", "--top", "--output", "--trace", "--json"}});
 const bool child_registered = add_child_command(profile_command, [](const json& request, FrameWriter& /*before*/) {
   return layer_profile_to_json(profile_layers(profile_request_from_json(request)));
 });

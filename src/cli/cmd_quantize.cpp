@@ -34,12 +34,6 @@ const char* placeholder_of(OptionKind kind) {
 
 class QuantizeCommand final : public Command {
  public:
-  std::string name() const override { return "quantize"; }
-  HelpPlace help_place() const override { return {CommandGroup::system, 4}; }
-  std::vector<std::string> common_flags() const override { return {"--output", "--method", "--keep", "--dataset", "--samples", "--json"}; }
-  std::string describe() const override { return "Write an FP32 network as an ONNX file that engines compute in INT8"; }
-  std::string examples() const override { return "  deepgap quantize net.onnx -o net-int8.onnx\n"; }
-
   void declare(CLI::App& app) override {
     app.add_option("model", order_.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
     app.add_option("-o,--output", order_.output, "Write the ONNX file to FILE")->type_name("FILE")->required();
@@ -118,7 +112,11 @@ class QuantizeCommand final : public Command {
   bool json_ = false;
 };
 
-const bool quantize_registered = Registry<Command>::instance().add("quantize", [] { return std::make_unique<QuantizeCommand>(); });
+const bool quantize_registered = add_command<QuantizeCommand>({"quantize",
+                                                               {CommandGroup::system, 4},
+                                                               "Write an FP32 network as an ONNX file that engines compute in INT8",
+                                                               "  deepgap quantize net.onnx -o net-int8.onnx\n",
+                                                               {"--output", "--method", "--keep", "--dataset", "--samples", "--json"}});
 
 }  // namespace
 }  // namespace deepgap

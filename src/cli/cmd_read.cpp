@@ -54,10 +54,6 @@ Frame answer_to(const nlohmann::json& request) {
 
 class ReadCommand final : public Command {
  public:
-  std::string name() const override { return reading_command; }
-  std::string describe() const override { return "Reads files, confined (for other subcommands)"; }
-  bool hidden() const override { return true; }
-  void declare(CLI::App& /*app*/) override {}
   int run() override {
     confine(reader_confinement());
     FrameWriter writer(channel_descriptor);
@@ -72,7 +68,8 @@ class ReadCommand final : public Command {
   }
 };
 
-const bool registered = Registry<Command>::instance().add(reading_command, [] { return std::make_unique<ReadCommand>(); });
+const bool registered =
+    add_command<ReadCommand>({.name = reading_command, .describe = "Reads files, confined (for other subcommands)", .hidden = true});
 
 }  // namespace
 }  // namespace deepgap

@@ -28,17 +28,6 @@ constexpr double most_rate = 1e12;  // items a second
 
 class RecommendCommand final : public Command {
  public:
-  std::string name() const override { return "recommend"; }
-  HelpPlace help_place() const override { return {CommandGroup::decide, 1}; }
-  std::vector<std::string> common_flags() const override {
-    return {"--slo", "--rate", "--accuracy-loss", "--minimize", "--prices", "--json"};
-  }
-  std::string describe() const override { return "Recommend device, engine, precision and batch from measured results"; }
-  std::string examples() const override {
-    return "  deepgap recommend l4.db t4.db --slo p99=15ms --rate 4000 --prices prices.toml\n"
-           "  deepgap recommend deepgap.db --minimize energy --accuracy-loss 1%\n";
-  }
-
   void declare(CLI::App& app) override {
     app.add_option("store", stores_, "Stores to choose from, of one machine or several")->type_name("STORE")->required();
     app.add_option("--bound,--slo", bounds_, "Latency SLO to meet: p99=15ms; repeat for more")->type_name("pN=TIME");
@@ -178,7 +167,12 @@ class RecommendCommand final : public Command {
   bool json_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("recommend", [] { return std::make_unique<RecommendCommand>(); });
+const bool registered = add_command<RecommendCommand>({"recommend",
+                                                       {CommandGroup::decide, 1},
+                                                       "Recommend device, engine, precision and batch from measured results",
+                                                       "  deepgap recommend l4.db t4.db --slo p99=15ms --rate 4000 --prices prices.toml\n"
+                                                       "  deepgap recommend deepgap.db --minimize energy --accuracy-loss 1%\n",
+                                                       {"--slo", "--rate", "--accuracy-loss", "--minimize", "--prices", "--json"}});
 
 }  // namespace
 }  // namespace deepgap

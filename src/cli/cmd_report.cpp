@@ -32,17 +32,6 @@ namespace {
 
 class ReportCommand final : public Command {
  public:
-  std::string name() const override { return "report"; }
-  HelpPlace help_place() const override { return {CommandGroup::data, 1}; }
-  std::vector<std::string> common_flags() const override {
-    return {"--output", "--format", "--title", "--prices", "--baseline", "--anonymous"};
-  }
-  std::string describe() const override { return "Write an HTML or Markdown report of one or several stores"; }
-  std::string examples() const override {
-    return "  deepgap report deepgap.db\n"
-           "  deepgap report h100.db h200.db -o both.html\n";
-  }
-
   void declare(CLI::App& app) override {
     app.add_option("store", stores_, "Stores to report on, together")->type_name("STORE")->required();
     app.add_option("-o,--output", output_, "Write to FILE; - is standard output [default: the first store's name with .html or .md]")
@@ -232,7 +221,12 @@ class ReportCommand final : public Command {
   bool anonymous_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("report", [] { return std::make_unique<ReportCommand>(); });
+const bool registered = add_command<ReportCommand>({"report",
+                                                    {CommandGroup::data, 1},
+                                                    "Write an HTML or Markdown report of one or several stores",
+                                                    "  deepgap report deepgap.db\n"
+                                                    "  deepgap report h100.db h200.db -o both.html\n",
+                                                    {"--output", "--format", "--title", "--prices", "--baseline", "--anonymous"}});
 
 }  // namespace
 }  // namespace deepgap

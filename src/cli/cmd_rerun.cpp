@@ -31,14 +31,6 @@ constexpr int most_repeats = 1000;
 
 class RerunCommand final : public Command {
  public:
-  std::string name() const override { return "rerun"; }
-  HelpPlace help_place() const override { return {CommandGroup::measure, 5}; }
-  std::vector<std::string> common_flags() const override { return {"--from", "--repeats", "--store", "--json", "--quiet"}; }
-  std::string describe() const override { return "Measure a record's point again as before, and report what differs"; }
-  std::string examples() const override {
-    return "  deepgap rerun 4f2a91c0                       from deepgap.db, into rerun-4f2a91c0.db\n"
-           "  deepgap rerun 4f2a91c0 --from night.db --repeats 3\n";
-  }
   void declare(CLI::App& app) override {
     app.add_option("record", record_, "record_id of the record, or its beginning (deepgap export)")->type_name("RECORD")->required();
     app.add_option("--from", from_, "Store that has the record")->type_name("STORE")->capture_default_str();
@@ -161,7 +153,13 @@ int RerunCommand::run() {
   return report.failures.empty() ? exit_ok : exit_points_failed;
 }
 
-const bool registered = Registry<Command>::instance().add("rerun", [] { return std::make_unique<RerunCommand>(); });
+const bool registered =
+    add_command<RerunCommand>({"rerun",
+                               {CommandGroup::measure, 5},
+                               "Measure a record's point again as before, and report what differs",
+                               "  deepgap rerun 4f2a91c0                       from deepgap.db, into rerun-4f2a91c0.db\n"
+                               "  deepgap rerun 4f2a91c0 --from night.db --repeats 3\n",
+                               {"--from", "--repeats", "--store", "--json", "--quiet"}});
 
 }  // namespace
 }  // namespace deepgap

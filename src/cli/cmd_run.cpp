@@ -9,7 +9,7 @@
 #include "cli/dry_run_text.h"
 #include "cli/length_flags.h"
 #include "cli/mlperf_flags.h"
-#include "cli/peak_study.h"
+#include "cli/peak_flags.h"
 #include "cli/profile_points.h"
 #include "cli/run_axes.h"
 #include "cli/run_flags.h"
@@ -17,7 +17,6 @@
 #include "cli/written_paths.h"
 #include "run/read_in_child.h"
 #include "run/run_study.h"
-#include "scenario/scenario.h"
 #include "telemetry/environment.h"
 #include "telemetry/machine_load.h"
 
@@ -37,15 +36,6 @@ namespace {
 
 class RunCommand final : public Command {
  public:
-  std::string name() const override { return "run"; }
-  HelpPlace help_place() const override { return {CommandGroup::measure, 1}; }
-  std::vector<std::string> common_flags() const override {
-    return {"--backend",   "--device",   "--precision", "--batch",  "--scenario", "--rate",  "--slo",
-            "--threads",   "--duration", "--interval",  "--budget", "--repeats",  "--quick", "--duel",
-            "--find-peak", "--dry-run",  "--store",     "--resume", "--json"};
-  }
-  std::string describe() const override { return "Measure models with engines on devices, and store the results"; }
-  std::string examples() const override;
   void declare(CLI::App& app) override;
   Features features() const override;
   int run() override;
@@ -54,18 +44,15 @@ class RunCommand final : public Command {
   Features features_beside(const Study& study) const;
   void declare_what(CLI::App& app);
   void declare_order(CLI::App& app);
-  void declare_search(CLI::App& app);
   void declare_where(CLI::App& app);
   void sort_words();
   Study make_study() const;
   Overrides make_overrides() const;
   bool a_person_waits() const;
   RunSettings make_settings() const;
-  PeakFlags peak_flags(bool resumes) const;
   void set_up_peak_search(Study& study, RunSettings& settings) const;
   int run_parts(const Study& study, const RunSettings& settings) const;
   int dry_run(const Study& study, const RunSettings& settings) const;
-  int execute(const Study& study, const RunSettings& settings) const;
   int execute_and_profile(const Study& study, const RunSettings& settings) const;
   void take_profiles(const RunReport& report, const RunSettings& settings) const;
   int print_report(const RunReport& report, const RunSettings& settings) const;
@@ -82,23 +69,11 @@ class RunCommand final : public Command {
   std::optional<std::string> check_, study_name_;
   std::optional<uint64_t> seed_;
   std::string save_weights_;
-  bool find_peak_ = false;
-  std::optional<double> peak_from_;
-  std::optional<std::string> peak_ratio_, peak_interval_;
+  PeakSearchFlags peak_;
   bool apart_ = false;
   bool profile_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
 
-std::string RunCommand::examples() const {
-  return "  deepgap run resnet50\n"
-         "  deepgap run a.onnx b.onnx -e native,openvino -b 1,8 --shape input:Nx3x224x224\n"
-         "  deepgap run resnet50 -s server --rate 50,100 --slo p99=15ms   under load\n"
-         "  deepgap run resnet50 -s server --slo p99=15ms --find-peak     highest load\n"
-         "  deepgap run resnet50 --duel backend -e native,onnxruntime     which is faster\n"
-         "  deepgap run studies/quickstart.toml --dry-run                 points and time\n";
-}
-
-constexpr Nanoseconds quick_budget = 5'000'000'000;
 constexpr const char *what_group = "Measured points", *how_group = "Length and repeats", *where_group = "Execution and output";
 
 void RunCommand::declare(CLI::App& app) {
@@ -107,7 +82,7 @@ void RunCommand::declare(CLI::App& app) {
   declare_what(app);
   declare_order(app);
   length_.declare(app, how_group);
-  declare_search(app);
+  peak_.declare(app, how_group);
   app.add_option("--seed", seed_, "Seed for the measurement order [default: 1]")->group(how_group)->type_name("N");
   run_flags_.declare(app, where_group);
   mlperf_.declare(app, what_group, where_group);
@@ -143,21 +118,6 @@ void RunCommand::declare_order(CLI::App& app) {
   app.add_option("--margin", margin_, "Treat smaller differences as equal, with --duel [default: 2%]")->group(how_group)->type_name("2%");
 }
 
-void RunCommand::declare_search(CLI::App& app) {
-  app.add_flag("--find-peak", find_peak_,
-               "Find the largest load within --slo: the rate (server, constant, bursty), the queries a burst (burst), the batch "
-               "(multi-stream) or the clients (concurrency). --budget limits the whole search")
-      ->group(how_group);
-  app.add_option("--peak-from", peak_from_, "Start --find-peak at this load [default: a low one]")->group(how_group)->type_name("LOAD");
-  app.add_option("--peak-ratio", peak_ratio_, "Stop --find-peak when the load is known this closely [default: 2%]")
-      ->group(how_group)
-      ->type_name("PERCENT");
-  app.add_option("--peak-interval", peak_interval_,
-                 "Continue --find-peak until the rate that just meets the SLO is known this closely, such as 3%")
-      ->group(how_group)
-      ->type_name("PERCENT");
-}
-
 void RunCommand::declare_where(CLI::App& app) {
   app.add_flag("--profile", profile_, "Profile each point layer by layer after measuring, and keep the profile with its record")
       ->group(where_group);
@@ -176,28 +136,11 @@ void RunCommand::declare_where(CLI::App& app) {
   app.add_flag("--json", json_, "Print the summary as JSON")->group(where_group);
 }
 
-// Returns whether windows end by the clock alone, as those with a rate do: an interval cannot shorten them.
-bool have_own_windows(const std::vector<Axis>& axes) {
-  const Axis* scenarios = find_axis(axes, "scenario");
-  const auto has_own = [](const std::string& name) {
-    const auto known = Registry<Scenario>::instance().names();
-    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
-    const Nanoseconds own = is_known ? Registry<Scenario>::instance().make("scenario", name)->default_duration() : 0;
-    return own > 0 && own != never;
-  };
-  return scenarios != nullptr && std::all_of(scenarios->values.begin(), scenarios->values.end(), has_own);
-}
-
 Overrides RunCommand::make_overrides() const {
   Overrides overrides;
   overrides.axes = axes_.axes();
   mlperf_.add_conf_files(axes_, overrides);
   length_.add_to(overrides);
-  if (length_.is_quick() && have_own_windows(overrides.axes)) {
-    overrides.duration = std::exchange(overrides.min_duration, std::nullopt);
-  } else if (length_.is_quick() && !overrides.budget) {
-    overrides.budget = quick_budget;
-  }
   if (!duels_.empty()) overrides.duel = join(duels_, ",");
   overrides.interleave = !apart_;
   if (margin_) overrides.margin = checked_positive_fraction(*margin_, "--margin", "2%");
@@ -228,7 +171,7 @@ Study RunCommand::make_study() const {
 // Returns whether a person waits: at a terminal, with one question and no rule of their own for how long it takes.
 bool RunCommand::a_person_waits() const {
   const bool terminal = terminal_columns(stdout) > 0 && terminal_columns(stderr) > 0;
-  return terminal && !length_.any_rule() && !find_peak_ && !json_ && duels_.empty();
+  return terminal && !length_.any_rule() && !peak_.is_asked() && !json_ && duels_.empty();
 }
 
 // Describes the load as `doctor` sees it; empty where the others hardly matter.
@@ -270,7 +213,7 @@ Features RunCommand::features() const {
 Features RunCommand::features_beside(const Study& study) const {
   Features features = given;
   for (const Grid& grid : study.grids) {
-    if (grid.find_peak && !find_peak_) features.emplace("find_peak", "");
+    if (grid.find_peak && !peak_.is_asked()) features.emplace("find_peak", "");
     if (is_mlperf(grid)) features.emplace("mlperf", "");
   }
   return features;
@@ -296,8 +239,8 @@ int RunCommand::run() {
   RunSettings settings = make_settings();
   mlperf_.check_log_folder(settings.resume);
   const auto searches = [](const Grid& grid) { return grid.find_peak; };
-  if (!find_peak_ && std::any_of(study.grids.begin(), study.grids.end(), searches)) return run_parts(study, settings);
-  set_up_peak_search(study, settings);
+  if (!peak_.is_asked() && std::any_of(study.grids.begin(), study.grids.end(), searches)) return run_parts(study, settings);
+  if (peak_.is_asked()) set_up_peak_search(study, settings);
   return dry_run_ ? dry_run(study, settings) : execute_and_profile(study, settings);
 }
 
@@ -312,15 +255,14 @@ int RunCommand::run_parts(const Study& study, const RunSettings& settings) const
     auto& [part, own] = parts.emplace_back(study, settings);
     part.grids = {grid};
     try {
-      own.peak = prepare_peak_search(part, peak_flags(settings.resume));
+      set_up_peak_search(part, own);
     } catch (const Error& error) {
       throw Error(error.kind(), fmt::format("{}: {}", grid.place, error.what()));
     }
-    if (const auto budget = length_.budget()) own.search_time = budget;
   }
   int worst = exit_ok;
   for (const auto& [part, own] : parts) {
-    const int code = dry_run_ ? dry_run(part, own) : execute(part, own);
+    const int code = dry_run_ ? dry_run(part, own) : print_report(watched_run(part, own), own);
     worst = std::max(worst, code);
     if (code == exit_interrupted) return code;
   }
@@ -328,19 +270,9 @@ int RunCommand::run_parts(const Study& study, const RunSettings& settings) const
 }
 
 void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
-  if (!find_peak_) return;
-  settings.peak = prepare_peak_search(study, peak_flags(settings.resume));
-  if (const auto budget = length_.budget()) settings.search_time = budget;
-}
-
-PeakFlags RunCommand::peak_flags(bool resumes) const {
-  PeakFlags flags;
-  flags.resumes = resumes;
-  flags.from = peak_from_;
-  if (const auto budget = length_.budget()) flags.budget = budget->count();
-  if (peak_ratio_) flags.ratio = checked_positive_fraction(*peak_ratio_, "--peak-ratio", "2%");
-  if (peak_interval_) flags.interval = checked_positive_fraction(*peak_interval_, "--peak-interval", "3%");
-  return flags;
+  const auto budget = length_.budget();
+  settings.peak = prepare_peak_search(study, peak_.flags(budget, settings.resume));
+  if (budget) settings.search_time = budget;
 }
 
 int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
@@ -348,10 +280,6 @@ int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
   if (plan.interrupted) return exit_interrupted;
   json_ ? fmt::print("{}", dry_run_json(plan, study.name)) : print_text(dry_run_text(plan));
   return exit_ok;
-}
-
-int RunCommand::execute(const Study& study, const RunSettings& settings) const {
-  return print_report(watched_run(study, settings), settings);
 }
 
 int RunCommand::execute_and_profile(const Study& study, const RunSettings& settings) const {
@@ -398,7 +326,18 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   return code;
 }
 
-const bool registered = Registry<Command>::instance().add("run", [] { return std::make_unique<RunCommand>(); });
+const bool registered = add_command<RunCommand>(
+    {"run",
+     {CommandGroup::measure, 1},
+     "Measure models with engines on devices, and store the results",
+     "  deepgap run resnet50\n"
+     "  deepgap run a.onnx b.onnx -e native,openvino -b 1,8 --shape input:Nx3x224x224\n"
+     "  deepgap run resnet50 -s server --rate 50,100 --slo p99=15ms   under load\n"
+     "  deepgap run resnet50 -s server --slo p99=15ms --find-peak     highest load\n"
+     "  deepgap run resnet50 --duel backend -e native,onnxruntime     which is faster\n"
+     "  deepgap run studies/quickstart.toml --dry-run                 points and time\n",
+     {"--backend", "--device", "--precision", "--batch", "--scenario", "--rate", "--slo", "--threads", "--duration", "--interval",
+      "--budget", "--repeats", "--quick", "--duel", "--find-peak", "--dry-run", "--store", "--resume", "--json"}});
 
 }  // namespace
 }  // namespace deepgap

@@ -82,10 +82,6 @@ void write_issued(const LoadgenSettings& settings, RowOutput& output) {
 
 class ScheduleCommand final : public Command {
  public:
-  std::string name() const override { return "schedule"; }
-  HelpPlace help_place() const override { return {CommandGroup::system, 6}; }
-  std::string describe() const override { return "Print the queries of an MLPerf run exactly as LoadGen issues them; measure nothing"; }
-  std::string examples() const override { return "  deepgap schedule --settings run.json --mlperf v6.0 --limit 10\n"; }
   void declare(CLI::App& app) override {
     app.add_option("--settings", settings_, "Settings of the run, as JSON")->required()->type_name("RUN.json");
     app.add_option("--mlperf", round_, "Apply the official seeds and the LoadGen rules of this round: v5.0, v5.1, v6.0, v6.1")
@@ -112,7 +108,10 @@ class ScheduleCommand final : public Command {
   bool loaded_sets_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("schedule", [] { return std::make_unique<ScheduleCommand>(); });
+const bool registered = add_command<ScheduleCommand>({"schedule",
+                                                      {CommandGroup::system, 6},
+                                                      "Print the queries of an MLPerf run exactly as LoadGen issues them; measure nothing",
+                                                      "  deepgap schedule --settings run.json --mlperf v6.0 --limit 10\n"});
 
 }  // namespace
 }  // namespace deepgap

@@ -26,15 +26,6 @@ namespace fs = std::filesystem;
 
 class SiteCommand final : public Command {
  public:
-  std::string name() const override { return "site"; }
-  HelpPlace help_place() const override { return {CommandGroup::data, 2}; }
-  std::vector<std::string> common_flags() const override { return {"--output", "--title", "--prices", "--anonymous"}; }
-  std::string describe() const override { return "Write static web pages of one or several stores, to filter, sort and link to"; }
-  std::string examples() const override {
-    return "  deepgap site deepgap.db -o site\n"
-           "  deepgap site results/*.db -o site --prices prices.toml --anonymous\n";
-  }
-
   void declare(CLI::App& app) override {
     app.add_option("store", stores_, "Stores to publish, together")->type_name("STORE")->required();
     app.add_option("-o,--output", output_, "Write the pages to the folder DIR: new, empty, or a site to replace")
@@ -102,7 +93,12 @@ class SiteCommand final : public Command {
   bool anonymous_ = false;
 };
 
-const bool registered = Registry<Command>::instance().add("site", [] { return std::make_unique<SiteCommand>(); });
+const bool registered = add_command<SiteCommand>({"site",
+                                                  {CommandGroup::data, 2},
+                                                  "Write static web pages of one or several stores, to filter, sort and link to",
+                                                  "  deepgap site deepgap.db -o site\n"
+                                                  "  deepgap site results/*.db -o site --prices prices.toml --anonymous\n",
+                                                  {"--output", "--title", "--prices", "--anonymous"}});
 
 }  // namespace
 }  // namespace deepgap

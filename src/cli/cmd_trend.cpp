@@ -3,11 +3,9 @@
 #include "analysis/ratio_text.h"
 #include "analysis/trend/trend.h"
 #include "analysis/words.h"
-#include "base/console.h"
 #include "base/distinct_digits.h"
 #include "base/file.h"
 #include "base/messages.h"
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/selection_flags.h"
 #include "cli/stores.h"
@@ -30,14 +28,6 @@ constexpr size_t fewest_runs = 10;  // fewer runs do not show a change (stats/e_
 
 class TrendCommand final : public Command {
  public:
-  std::string name() const override { return "trend"; }
-  HelpPlace help_place() const override { return {CommandGroup::compare, 2}; }
-  std::vector<std::string> common_flags() const override { return {"--control", "--metric", "--output", "--json"}; }
-  std::string describe() const override { return "Find changes of results from run to run on each machine"; }
-  std::string examples() const override {
-    return "  deepgap trend nights/*.db\n"
-           "  deepgap trend nights.db --model resnet50 --control backend=onnxruntime\n";
-  }
   void declare(CLI::App& app) override {
     app.add_option("store", stores_, "Stores with many runs, or one store for each run")->type_name("STORE")->required();
     app.add_option("--control", control_, "Divide by these results of the same runs, which should not have changed")
@@ -192,7 +182,12 @@ int TrendCommand::run() {
   return 0;
 }
 
-const bool registered = Registry<Command>::instance().add("trend", [] { return std::make_unique<TrendCommand>(); });
+const bool registered = add_command<TrendCommand>({"trend",
+                                                   {CommandGroup::compare, 2},
+                                                   "Find changes of results from run to run on each machine",
+                                                   "  deepgap trend nights/*.db\n"
+                                                   "  deepgap trend nights.db --model resnet50 --control backend=onnxruntime\n",
+                                                   {"--control", "--metric", "--output", "--json"}});
 
 }  // namespace
 }  // namespace deepgap

@@ -42,17 +42,6 @@ constexpr AxisFlag tune_flags[] = {
 
 class TuneCommand final : public Command {
  public:
-  std::string name() const override { return "tune"; }
-  HelpPlace help_place() const override { return {CommandGroup::measure, 2}; }
-  std::vector<std::string> common_flags() const override {
-    return {"--slo",   "--backend", "--device",  "--precision", "--threads", "--streams",
-            "--batch", "--budget",  "--dry-run", "--store",     "--resume",  "--json"};
-  }
-  std::string describe() const override { return "Find the best threads, streams and batches for a network on this machine"; }
-  std::string examples() const override {
-    return "  deepgap tune resnet50\n"
-           "  deepgap tune resnet50 --slo p99=15ms --budget 5min\n";
-  }
   void declare(CLI::App& app) override;
   int run() override;
 
@@ -254,7 +243,13 @@ int TuneCommand::print(const TuneStudy& tune, const RunReport& report, const Run
   return code;
 }
 
-const bool registered = Registry<Command>::instance().add("tune", [] { return std::make_unique<TuneCommand>(); });
+const bool registered = add_command<TuneCommand>({"tune",
+                                                  {CommandGroup::measure, 2},
+                                                  "Find the best threads, streams and batches for a network on this machine",
+                                                  "  deepgap tune resnet50\n"
+                                                  "  deepgap tune resnet50 --slo p99=15ms --budget 5min\n",
+                                                  {"--slo", "--backend", "--device", "--precision", "--threads", "--streams", "--batch",
+                                                   "--budget", "--dry-run", "--store", "--resume", "--json"}});
 
 }  // namespace
 }  // namespace deepgap

@@ -10,14 +10,11 @@ namespace {
 
 class WorkerCommand final : public Command {
  public:
-  std::string name() const override { return worker_command; }
-  std::string describe() const override { return "Measures one group of points (for `run`)"; }
-  bool hidden() const override { return true; }
-  void declare(CLI::App& /*app*/) override {}
   int run() override { return worker_main(channel_descriptor, {DEEPGAP_VERSION, DEEPGAP_GIT_STATE}, compute_metrics); }
 };
 
-const bool registered = Registry<Command>::instance().add(worker_command, [] { return std::make_unique<WorkerCommand>(); });
+const bool registered =
+    add_command<WorkerCommand>({.name = worker_command, .describe = "Measures one group of points (for `run`)", .hidden = true});
 
 }  // namespace
 }  // namespace deepgap

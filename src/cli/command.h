@@ -23,23 +23,38 @@ struct HelpPlace {
   int order = 100;  // within the group
 };
 
+// What --help says of a subcommand.
+struct CommandInfo {
+  std::string name;
+  HelpPlace place = {};
+  std::string describe;                        // one line
+  std::string examples = {};                   // lines: "  deepgap run resnet50     what it does"
+  std::vector<std::string> common_flags = {};  // long names of the flags that -h shows; empty: all
+  bool hidden = false;
+};
+
 class Command {
  public:
   virtual ~Command() = default;
-  virtual std::string name() const = 0;
-  virtual std::string describe() const = 0;  // one line for --help
-  virtual HelpPlace help_place() const { return {}; }
-  virtual std::vector<std::string> common_flags() const { return {}; }  // long names of the flags that -h shows; empty: all
-  virtual bool hidden() const { return false; }
-  virtual std::string examples() const { return ""; }  // lines for --help: "  deepgap run resnet50     what it does"
-  // Declares flags; values land in members. `app` outlives the Command's run().
-  virtual void declare(CLI::App& app) = 0;
+  // Declares flags, if there are any; values land in members. The App outlives the Command's run().
+  virtual void declare(CLI::App& /*app*/) {}
   // Returns the flags that were given, and what else the table of conflicts names for this command (base/feature_conflicts.h).
   virtual Features features() const { return given; }
   // Returns an ExitCode; Error{usage|input} becomes exit_usage in main(), anything else exit_internal.
   virtual int run() = 0;
 
-  Features given;  // the flags of the command line: "--by", "--by=point"; words by their names
+  CommandInfo info;  // as it was added
+  Features given;    // the flags of the command line: "--by", "--by=point"; words by their names
 };
+
+// `arguments` are those of the constructor of Kind.
+template <typename Kind, typename... Arguments>
+bool add_command(const CommandInfo& info, const Arguments&... arguments) {
+  return Registry<Command>::instance().add(info.name, [info, arguments...] {
+    auto command = std::make_unique<Kind>(arguments...);
+    command->info = info;
+    return command;
+  });
+}
 
 }  // namespace deepgap

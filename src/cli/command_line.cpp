@@ -102,8 +102,8 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) : app_(summa
   const auto& registry = Registry<Command>::instance();
   for (const std::string& name : registry.names()) {
     auto command = registry.make("command", name);
-    CLI::App* sub = app_.add_subcommand(name, command->describe());
-    if (command->hidden()) sub->group("");
+    CLI::App* sub = app_.add_subcommand(name, command->info.describe);
+    if (command->info.hidden) sub->group("");
     if (arguments.empty() || arguments.front() == name) command->declare(*sub);
     sub->allow_extras();  // unknown flags are ours to name, with what was probably meant
     commands_.emplace(sub, std::move(command));
@@ -113,7 +113,7 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) : app_(summa
 std::vector<const CLI::App*> CommandLine::shown() const {
   std::vector<const CLI::App*> shown;
   for (const CLI::App* sub : app_.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!commands_.at(sub)->hidden()) shown.push_back(sub);
+    if (!commands_.at(sub)->info.hidden) shown.push_back(sub);
   }
   std::sort(shown.begin(), shown.end(), [](const CLI::App* a, const CLI::App* b) { return a->get_name() < b->get_name(); });
   return shown;
@@ -134,7 +134,7 @@ std::vector<std::string> CommandLine::spelled(const std::vector<std::string>& ar
   if (arguments.front().starts_with("-")) return {before_any_command(arguments.front())};
   std::vector<std::string> names;
   for (const CLI::App* sub : app_.get_subcommands([](const CLI::App*) { return true; })) {
-    const bool hidden = commands_.at(sub)->hidden();
+    const bool hidden = commands_.at(sub)->info.hidden;
     if (!hidden) names.push_back(sub->get_name());
     if (sub->get_name() != arguments.front()) continue;
     if (hidden) return arguments;
@@ -231,9 +231,9 @@ Command* CommandLine::parse(const std::vector<std::string>& arguments) {
   CLI::App* sub = app_.get_subcommands().front();
   refuse_extras(*sub);
   Command* command = commands_.at(sub).get();
-  if (!command->hidden()) refuse_empty(*sub);
+  if (!command->info.hidden) refuse_empty(*sub);
   command->given = given_features(*sub);
-  refuse_conflicts(command->name(), command->features());
+  refuse_conflicts(command->info.name, command->features());
   return command;
 }
 

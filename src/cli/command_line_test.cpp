@@ -20,7 +20,7 @@ using testing::HasSubstr;
 std::string name_of(const std::vector<std::string>& arguments) {
   CommandLine line(arguments);
   const Command* command = line.parse(arguments);
-  return command == nullptr ? "none" : command->name();
+  return command == nullptr ? "none" : command->info.name;
 }
 
 std::string mistake_in(const std::vector<std::string>& arguments) {
@@ -181,7 +181,7 @@ std::vector<std::string> words_of_example(const std::string& line) {
 TEST(CommandLine, EveryCommandHasExamplesThatItTakes) {
   const CommandLine line;
   for (const CLI::App* app : line.shown()) {
-    const std::string examples = line.command(*app).examples();
+    const std::string examples = line.command(*app).info.examples;
     EXPECT_THAT(examples, HasSubstr("  deepgap " + app->get_name()));
     for (const std::string& example : split(examples, '\n')) {
       if (example.empty() || example.find_first_of("|>'\"") != std::string::npos) continue;  // the shell's
@@ -225,7 +225,7 @@ TEST(CommandLine, ShortHelpIsOneScreenAndNamesTheRest) {
     const std::string brief = line.help(app->get_name(), false), complete = line.help(app->get_name());
     EXPECT_LE(std::count(brief.begin(), brief.end(), '\n'), 50) << brief;
     EXPECT_LE(brief.size(), complete.size() + 100);
-    for (const std::string& name : line.command(*app).common_flags()) EXPECT_THAT(brief, HasSubstr(name)) << "a common flag must exist";
+    for (const std::string& name : line.command(*app).info.common_flags) EXPECT_THAT(brief, HasSubstr(name)) << "a common flag must exist";
   }
   EXPECT_THAT(line.help("run", false), HasSubstr("deepgap run --help shows all"));
   EXPECT_THAT(line.help("run", false), testing::Not(HasSubstr("--mlperf")));

@@ -1,13 +1,11 @@
 #include "cli/flag_table.h"
 
-#include "base/text.h"
 #include "cli/run_axes.h"
 #include "model/zoo/zoo.h"
 #include "scenario/scenario.h"
 #include "worker/plugin.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace deepgap {
 namespace {
@@ -73,8 +71,8 @@ CommandRow command_row(const CommandLine& line, const CLI::App& shown) {
   Names commands;
   for (const CLI::App* sub : line.shown()) commands.push_back(sub->get_name());
   const Command& command = line.command(shown);
-  CommandRow row{shown.get_name(), shown.get_description(), command.examples(), shown.get_footer(), {}, command.help_place()};
-  const Names common = command.common_flags();
+  CommandRow row{shown.get_name(), shown.get_description(), command.info.examples, shown.get_footer(), {}, command.info.place};
+  const Names common = command.info.common_flags;
   for (const CLI::Option* option : shown.get_options()) {
     row.flags.push_back(row_of(row.name, *option, commands));
     FlagRow& flag = row.flags.back();

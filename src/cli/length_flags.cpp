@@ -6,12 +6,32 @@
 #include "cli/run_flags.h"
 #include "plan/auto_repeats.h"
 #include "record/latency_percentiles.h"
+#include "scenario/scenario.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace deepgap {
+namespace {
+
+constexpr Nanoseconds quick_window = 500'000'000, quick_budget = 5'000'000'000;
+
+// Returns whether windows end by the clock alone, as those with a rate do: an interval cannot shorten them.
+bool have_own_windows(const std::vector<Axis>& axes) {
+  const Axis* scenarios = find_axis(axes, "scenario");
+  const auto has_own = [](const std::string& name) {
+    const auto known = Registry<Scenario>::instance().names();
+    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+    const Nanoseconds own = is_known ? Registry<Scenario>::instance().make("scenario", name)->default_duration() : 0;
+    return own > 0 && own != never;
+  };
+  return scenarios != nullptr && std::all_of(scenarios->values.begin(), scenarios->values.end(), has_own);
+}
+
+}  // namespace
 
 void LengthFlags::declare(CLI::App& app, const std::string& group) {
   app.add_option("--warmup", warmup_, "Queries before the measured window [default: until times are steady]")->group(group)->type_name("N");
@@ -43,11 +63,14 @@ void LengthFlags::add_to(Overrides& overrides) const {
   overrides.iterations = iterations_;
   if (duration_) overrides.duration = positive_duration_flag("--duration", *duration_, "8s");
   if (min_duration_) overrides.min_duration = positive_duration_flag("--min-duration", *min_duration_, "500ms");
-  if (quick_) overrides.min_duration = 500'000'000;
   overrides.energy = energy_;
   if (budget_ && !repeats_are_auto()) overrides.budget = positive_duration_flag("--budget", *budget_, "30s");
   if (interval_) overrides.interval = checked_positive_fraction(*interval_, "--interval", "1%");
   if (shown_percentiles().empty()) overrides.target = percentile_;
+  if (!quick_) return;
+  const bool by_clock = have_own_windows(overrides.axes);
+  (by_clock ? overrides.duration : overrides.min_duration) = quick_window;
+  if (!by_clock && !overrides.budget) overrides.budget = quick_budget;
 }
 
 // Returns what --repeats says; for auto, as many as there may be.

@@ -15,7 +15,7 @@ namespace deepgap {
 class LengthFlags {
  public:
   void declare(CLI::App& app, const std::string& group);
-  // Throws Error{usage} for an invalid value.
+  // Call it when the axes are known: --quick looks at the scenarios. Throws Error{usage} for an invalid value.
   void add_to(Overrides& overrides) const;
 
   bool repeats_are_auto() const { return repeats_ == "auto"; }

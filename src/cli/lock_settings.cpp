@@ -1,7 +1,6 @@
 #include "cli/lock_settings.h"
 
 #include "base/messages.h"
-#include "base/text.h"
 #include "cli/gpus_child.h"
 #include "telemetry/environment.h"
 

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/own_file.h"
-#include "base/text.h"
 #include "ceilings/gpu_ceilings.h"
 #include "cli/child.h"
 #include "cli/gpus_child.h"

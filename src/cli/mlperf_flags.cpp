@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/axis_values.h"
 #include "cli/written_paths.h"
 #include "run/read_in_child.h"
 #include "scenario/mlperf/run_options.h"

@@ -5,7 +5,6 @@
 #include "analysis/interference.h"
 #include "analysis/words.h"
 #include "base/quantity.h"
-#include "base/text.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"

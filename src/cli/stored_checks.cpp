@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "cli/selection.h"
 #include "cli/stores.h"
-#include "record/dataset_hash.h"
 #include "record/record_json.h"
 
 #include <fmt/format.h>

@@ -13,9 +13,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <optional>
-
 namespace deepgap {
 namespace {
 

@@ -1,10 +1,10 @@
 #include "analysis/independent_queries.h"
 
+#include "record/fact_values.h"
 #include "record/latency_percentiles.h"
 #include "stats/percentile.h"
 
 #include <algorithm>
-#include <variant>
 
 namespace deepgap {
 namespace {
@@ -19,9 +19,7 @@ void keep_independent_queries(const std::vector<double>& latencies, Record& reco
 }
 
 int64_t independent_queries(const Record& record, int64_t queries) {
-  const auto fact = record.facts.find(fact_name);
-  const auto* count = fact == record.facts.end() ? nullptr : std::get_if<int64_t>(&fact->second);
-  if (count != nullptr) return std::clamp<int64_t>(*count, 0, queries);
+  if (const auto* count = fact_as<int64_t>(record.facts, fact_name)) return std::clamp<int64_t>(*count, 0, queries);
   constexpr int64_t enough_for_p90 = 36;
   const auto p99 = record.estimates.find(latency_metric_id(looked_at));
   if (p99 == record.estimates.end() || p99->second.high || !p99->second.low) return queries;

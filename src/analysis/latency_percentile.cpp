@@ -3,6 +3,7 @@
 #include "analysis/independent_queries.h"
 #include "analysis/steady.h"
 #include "base/text.h"
+#include "record/fact_values.h"
 #include "record/latency_percentiles.h"
 #include "stats/percentile.h"
 
@@ -89,9 +90,8 @@ void keep_latency_sketch(Record& record) {
 }
 
 std::optional<LatencySketch> latency_sketch_of(const Record& record) {
-  const auto fact = record.facts.find(latency_sketch_fact);
-  if (fact == record.facts.end() || !std::holds_alternative<std::string>(fact->second)) return std::nullopt;
-  return LatencySketch::from_text(std::get<std::string>(fact->second));
+  const auto* text = fact_as<std::string>(record.facts, latency_sketch_fact);
+  return text == nullptr ? std::nullopt : LatencySketch::from_text(*text);
 }
 
 void add_latency_percentiles(Record& record, const std::vector<double>& percents) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "record/averaged.h"
 #include "record/duel_set.h"
+#include "record/fact_values.h"
 #include "record/latency_percentiles.h"
 #include "record/published.h"
 #include "record/record_json.h"
@@ -109,24 +110,19 @@ void add_annotations(Annotations& all, const Annotations& more) {
   all.notes.insert(more.notes.begin(), more.notes.end());
 }
 
-std::string text_in(const Facts& facts, const char* key) {
-  const auto found = facts.find(key);
-  const auto* text = found == facts.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return text == nullptr ? std::string() : *text;
-}
-
 std::string notes_of(const Record& record) {
   std::vector<std::string> notes;
   for (const char* fact : noted_facts)
-    if (std::string note = text_in(record.facts, fact); !note.empty()) notes.push_back(std::move(note));
+    if (std::string note = fact_or<std::string>(record.facts, fact, ""); !note.empty()) notes.push_back(std::move(note));
   return join(notes, ", ");
 }
 
 InterleavedPlace place_of(const Record& record) {
-  const std::string arm = text_in(record.facts, interleaved_arm_fact);
+  const std::string arm = fact_or<std::string>(record.facts, interleaved_arm_fact, "");
   const auto number = parse_int(arm.substr(0, arm.find('/')));
   if (!number) return {};
-  return {text_in(record.facts, interleaved_arms_fact), static_cast<int>(*number), text_in(record.facts, interleaved_result_fact)};
+  return {fact_or<std::string>(record.facts, interleaved_arms_fact, ""), static_cast<int>(*number),
+          fact_or<std::string>(record.facts, interleaved_result_fact, "")};
 }
 
 void keep_place(PointSummary& summary, const Record& record, bool is_first) {
@@ -141,8 +137,8 @@ int64_t values_behind(const PointSummary& summary) { return summary.averaged_nod
 void add_record(Group& group, const Record& record) {
   PointSummary& summary = group.summary;
   summary.records += records_in(record);
-  summary.averaged_nodes = std::max(summary.averaged_nodes, count_in(record.facts, averaged_nodes_fact, 0));
-  if (summary.currency.empty()) summary.currency = text_in(record.facts, published_currency_fact);
+  summary.averaged_nodes = std::max(summary.averaged_nodes, fact_or<int64_t>(record.facts, averaged_nodes_fact, 0));
+  if (summary.currency.empty()) summary.currency = fact_or<std::string>(record.facts, published_currency_fact, "");
   count_outcome(summary.outcomes, {record.outcome, record.verdict, record.reason, records_in(record), record.stderr_tail});
   keep_worst_check(summary.check, record.check);
   if (!record.backend_version.empty()) summary.backend_versions.insert(record.backend_version);
@@ -334,7 +330,7 @@ void PointCollector::add(const Record& record) {
   group.summary.stopping.auto_repeats = group.summary.stopping.auto_repeats || record.stopping.auto_repeats;
   group.summary.stopping.asked_of_all = std::max(group.summary.stopping.asked_of_all, record.stopping.asked_of_all);
   add_record(group, record);
-  if (const std::string several = text_in(record.facts, averaged_machines_fact); !several.empty()) {
+  if (const std::string several = fact_or<std::string>(record.facts, averaged_machines_fact, ""); !several.empty()) {
     for (const std::string& machine : split(several, ';')) group.summary.machines.insert(trim(machine));
   } else if (!identity.machine.empty()) {
     group.summary.machines.insert(std::move(identity.machine));

@@ -10,6 +10,7 @@
 #include "cli/export_output.h"
 #include "cli/price_flag.h"
 #include "cli/stores.h"
+#include "record/fact_values.h"
 #include "record/identity.h"
 #include "record/published.h"
 #include "store/store.h"
@@ -77,11 +78,6 @@ int64_t timings_of(const Record& record, int64_t stored) {
   return stored == 0 && counted != record.estimates.end() ? std::llround(counted->second.value) : stored;
 }
 
-const std::string* text_fact(const Record& record, const char* key) {
-  const auto found = record.facts.find(key);
-  return found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
-}
-
 // Records with what their Store has not of them, or cannot have.
 class Supplement {
  public:
@@ -101,7 +97,7 @@ class Supplement {
   // Adds the percentiles that were asked for. The result stays until the next call.
   const Record& with_percentiles(const Store& store, const Record& each) {
     more_.reset();
-    if (const auto* currency = text_fact(each, published_currency_fact)) check_currency(prices_, *currency);
+    if (const auto* currency = fact_as<std::string>(each.facts, published_currency_fact)) check_currency(prices_, *currency);
     const auto missing = missing_of(each, percents_);
     if (missing.empty()) return each;
     more_.emplace(each).timings = store.timings(each.record_id);

@@ -3,6 +3,7 @@
 #include "base/json_fields.h"
 #include "ceilings/copy_rates.h"
 #include "cli/child.h"
+#include "record/fact_values.h"
 #include "telemetry/gpu_copies.h"
 #include "telemetry/system_file.h"
 
@@ -54,15 +55,10 @@ const bool registered = add_child_command(copies_command, [](const json& request
   return json_of(CopiesAnswer{measure_copy_rates(json_to<CopiesRequest>(request, "request for copy rates").ends)});
 });
 
-const std::string* text_of(const Facts& facts, const char* key) {
-  const auto found = facts.find(key);
-  return found == facts.end() ? nullptr : std::get_if<std::string>(&found->second);
-}
-
 std::map<int, std::string> uuids_of(const GpuInventory& inventory) {
   std::map<int, std::string> uuids;
   for (size_t i = 0; i < inventory.gpus.size(); ++i)
-    if (const std::string* uuid = text_of(inventory.gpus[i], "uuid")) uuids[static_cast<int>(i)] = *uuid;
+    if (const std::string* uuid = fact_as<std::string>(inventory.gpus[i], "uuid")) uuids[static_cast<int>(i)] = *uuid;
   return uuids;
 }
 
@@ -72,7 +68,7 @@ void measure_gpu_copies(const GpuInventory& inventory, const std::string& cache_
   if (inventory.gpus.empty()) throw Error(ErrorKind::refused, "--copies: no GPU: " + inventory.reason);
   CopiesRequest request;
   for (size_t i = 0; i < inventory.gpus.size(); ++i) {
-    const std::string* near = text_of(inventory.gpus[i], "near_cpus");
+    const std::string* near = fact_as<std::string>(inventory.gpus[i], "near_cpus");
     request.ends.push_back(
         {static_cast<int>(i), near == nullptr ? std::vector<int>{} : parse_cpu_list(*near).value_or(std::vector<int>{})});
   }

@@ -2,6 +2,7 @@
 
 #include "base/messages.h"
 #include "cli/gpus_child.h"
+#include "record/fact_values.h"
 #include "telemetry/environment.h"
 
 #include <deepgap/error.h>
@@ -17,8 +18,7 @@ LockSettings lock_settings(WhenBusy when_busy) {
             if (!*inventory) *inventory = ask_for_gpus();
             const auto place = static_cast<size_t>(index);
             if (place >= (*inventory)->gpus.size()) return {};
-            const auto found = (*inventory)->gpus[place].find("uuid");
-            const auto* uuid = found == (*inventory)->gpus[place].end() ? nullptr : std::get_if<std::string>(&found->second);
+            const auto* uuid = fact_as<std::string>((*inventory)->gpus[place], "uuid");
             return uuid == nullptr || uuid->starts_with("not available") ? "" : *uuid;
           }};
 }

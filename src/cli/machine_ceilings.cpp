@@ -6,6 +6,7 @@
 #include "ceilings/gpu_ceilings.h"
 #include "cli/child.h"
 #include "cli/gpus_child.h"
+#include "record/fact_values.h"
 #include "record/record_json.h"
 #include "telemetry/environment.h"
 #include "telemetry/gpu_state.h"
@@ -28,12 +29,6 @@ constexpr const char* child_command = "__ceilings";
 constexpr const char* gpu_child_command = "__gpu_ceilings";
 constexpr std::chrono::seconds gpu_timeout{120};  // it takes some seconds
 constexpr int version = 2, gpu_version = 3;       // version of what is measured and how; increased when that changes
-
-int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
-  const auto found = facts.find(key);
-  const auto* value = found == facts.end() ? nullptr : std::get_if<int64_t>(&found->second);
-  return value == nullptr ? fallback : *value;
-}
 
 // Returns what the ceilings depend on.
 json identity(const CeilingsOf& whose, const Facts& environment) {
@@ -79,8 +74,8 @@ CeilingsRequest request_for(int threads, const Facts& environment) {
   CeilingsRequest request;
   for (int i = 0; i < threads; ++i) request.cpus.push_back(allowed[static_cast<size_t>(i) % allowed.size()]);
   request.last_cache_bytes = last_cache_bytes(environment);
-  const int64_t available = number(environment, "memory.available_bytes", int64_t{1} << 30);
-  request.memory_bytes = std::min(available, number(environment, "cgroup.memory_limit_bytes", available)) / 4;
+  const int64_t available = fact_or<int64_t>(environment, "memory.available_bytes", int64_t{1} << 30);
+  request.memory_bytes = std::min(available, fact_or<int64_t>(environment, "cgroup.memory_limit_bytes", available)) / 4;
   return request;
 }
 
@@ -133,7 +128,8 @@ ShownCeilings gpu_ceilings(const DeviceId& device, const std::string& cache_dir,
 
 int64_t last_cache_bytes(const Facts& environment) {
   for (const char* level : {"cpu.cache_l3", "cpu.cache_l2"}) {
-    const int64_t bytes = number(environment, fmt::format("{}_bytes", level), 0) * number(environment, fmt::format("{}_count", level), 0);
+    const int64_t bytes =
+        fact_or<int64_t>(environment, fmt::format("{}_bytes", level), 0) * fact_or<int64_t>(environment, fmt::format("{}_count", level), 0);
     if (bytes > 0) return bytes;
   }
   return 0;

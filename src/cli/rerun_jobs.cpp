@@ -2,6 +2,7 @@
 
 #include "record/averaged.h"
 #include "record/duel_set.h"
+#include "record/fact_values.h"
 #include "record/published.h"
 #include "record/record_json.h"
 #include "record/search_marks.h"
@@ -38,11 +39,7 @@ bool are_together(const Point& a, const Point& b) {
 }
 
 // Returns the engines with which it was interleaved, itself included; empty: none.
-std::string arms_of(const Record& record) {
-  const auto found = record.facts.find(interleaved_arms_fact);
-  const auto* arms = found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return arms == nullptr ? std::string() : *arms;
-}
+std::string arms_of(const Record& record) { return fact_or<std::string>(record.facts, interleaved_arms_fact, ""); }
 
 bool are_interleaved(const Record& a, const Record& b) {
   return !arms_of(a).empty() && arms_of(a) == arms_of(b) && without_engine(a.point) == without_engine(b.point);

@@ -3,12 +3,13 @@
 // every label, row and export shows it. The number of repeats is a fact: Points of one Line may differ in it.
 #pragma once
 
+#include "record/fact_values.h"
+
 #include <deepgap/point.h>
 #include <deepgap/record.h>
 
 #include <cstdint>
 #include <string>
-#include <variant>
 
 namespace deepgap {
 
@@ -22,14 +23,8 @@ inline constexpr const char* averaged_records_fact = "averaged.records";
 inline constexpr const char* averaged_nodes_fact = "averaged.nodes";
 inline constexpr const char* averaged_machines_fact = "averaged.machines";
 
-inline int64_t count_in(const Facts& facts, const char* key, int64_t otherwise) {
-  const auto found = facts.find(key);
-  const auto* count = found == facts.end() ? nullptr : std::get_if<int64_t>(&found->second);
-  return count == nullptr ? otherwise : *count;
-}
-
 // Return the counts of an averaged Record; any other Record counts as one.
-inline int64_t repeats_in(const Record& record) { return count_in(record.facts, averaged_repeats_fact, 1); }
-inline int64_t records_in(const Record& record) { return count_in(record.facts, averaged_records_fact, 1); }
+inline int64_t repeats_in(const Record& record) { return fact_or<int64_t>(record.facts, averaged_repeats_fact, 1); }
+inline int64_t records_in(const Record& record) { return fact_or<int64_t>(record.facts, averaged_records_fact, 1); }
 
 }  // namespace deepgap

@@ -2,35 +2,28 @@
 
 #include "base/text.h"
 #include "record/dataset_hash.h"
+#include "record/fact_values.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 namespace deepgap {
 namespace {
 
 std::string known_text(const Facts& facts, const std::string& key) {
-  const auto found = facts.find(key);
-  const auto* text = found == facts.end() ? nullptr : std::get_if<std::string>(&found->second);
+  const auto* text = fact_as<std::string>(facts, key);
   return text == nullptr || text->starts_with("not available") ? std::string() : *text;
-}
-
-std::optional<int64_t> known_number(const Facts& facts, const std::string& key) {
-  const auto found = facts.find(key);
-  const auto* number = found == facts.end() ? nullptr : std::get_if<int64_t>(&found->second);
-  return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
 // In a virtual machine a processor often says its brand alone, "Intel(R) Xeon(R) Processor": then family and model say more.
 std::string cpu_model(const Facts& environment) {
   std::string name = known_text(environment, "cpu.model");
   if (name.empty() || name.find_first_of("0123456789") != std::string::npos) return name;
-  const auto family = known_number(environment, "cpu.family"), model = known_number(environment, "cpu.model_number");
+  const auto family = fact_as<int64_t>(environment, "cpu.family"), model = fact_as<int64_t>(environment, "cpu.model_number");
   if (family && model) name += fmt::format(" (family {} model {})", *family, *model);
   return name;
 }
@@ -38,20 +31,12 @@ std::string cpu_model(const Facts& environment) {
 // Returns how many CPUs a list such as "0,1,2" has; 0 if the list is empty.
 size_t cpus_in(const std::string& list) { return list.empty() ? 0 : static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1; }
 
-std::optional<double> known_amount(const Facts& facts, const std::string& key) {
-  const auto found = facts.find(key);
-  const auto* amount = found == facts.end() ? nullptr : std::get_if<double>(&found->second);
-  if (amount != nullptr) return *amount;
-  const auto whole = known_number(facts, key);
-  return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
-}
-
 // Returns what a control group (a container) leaves of the machine, if that is less: ", CPU quota 2.5, memory limit 8 GiB".
 std::string limits_of_group(const Facts& environment, size_t cpus) {
   std::string limits;
-  if (const auto quota = known_amount(environment, "cgroup.cpu_quota"); quota && *quota < static_cast<double>(cpus))
+  if (const auto quota = fact_number(environment, "cgroup.cpu_quota"); quota && *quota < static_cast<double>(cpus))
     limits += fmt::format(", CPU quota {:.4g}", *quota);
-  const auto most = known_amount(environment, "cgroup.memory_limit_bytes"), total = known_amount(environment, "memory.total_bytes");
+  const auto most = fact_number(environment, "cgroup.memory_limit_bytes"), total = fact_number(environment, "memory.total_bytes");
   if (most && (!total || *most < *total)) limits += fmt::format(", memory limit {:.6g} GiB", *most / (int64_t{1} << 30));
   return limits;
 }
@@ -87,10 +72,10 @@ std::string device_of(const Placement& placement, const Facts& environment) {
 std::string machine_of(const Facts& environment) {
   std::string machine = cpu_model(environment);
   if (machine.empty()) return {};
-  const auto sockets = known_number(environment, "cpu.sockets"), cores = known_number(environment, "cpu.cores");
+  const auto sockets = fact_as<int64_t>(environment, "cpu.sockets"), cores = fact_as<int64_t>(environment, "cpu.cores");
   if (sockets && *sockets > 1) machine = fmt::format("{} x {}", *sockets, machine);
   if (cores) machine += fmt::format(", {} {}", *cores, *cores == 1 ? "core" : "cores");
-  if (const auto bytes = known_number(environment, "memory.total_bytes"))
+  if (const auto bytes = fact_as<int64_t>(environment, "memory.total_bytes"))
     machine += fmt::format(", {:.0f} GiB", static_cast<double>(*bytes) / (int64_t{1} << 30));
   return machine;
 }

@@ -1,6 +1,7 @@
 #include "record/load_axis.h"
 
 #include "base/text.h"
+#include "record/fact_values.h"
 
 #include <fmt/format.h>
 
@@ -29,8 +30,7 @@ std::optional<LoadAxis> load_axis(const std::string& scenario) { return scenario
 std::string unit_of_work(const Point& point) { return point.task == "train" ? "step" : scenario_traits(point.scenario).unit; }
 
 std::string unit_of_work(const Record& record) {
-  const auto found = record.facts.find("unit");
-  const auto* unit = found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
+  const auto* unit = fact_as<std::string>(record.facts, "unit");
   return unit != nullptr ? *unit : unit_of_work(record.point);
 }
 

@@ -2,6 +2,8 @@
 // is never a repeat of a measured one, and every label, row and export shows it.
 #pragma once
 
+#include "record/point_option.h"
+
 #include <deepgap/point.h>
 
 #include <string>
@@ -13,10 +15,7 @@ inline constexpr const char* published_option = "published";
 inline constexpr const char* published_currency_fact = "published.currency";
 
 // Returns who published it; empty: it was measured.
-inline std::string publisher_of(const Point& point) {
-  const auto found = point.options.find(published_option);
-  return found == point.options.end() ? "" : found->second;
-}
+inline std::string publisher_of(const Point& point) { return option_of(point, published_option); }
 inline bool is_published(const Point& point) { return point.options.contains(published_option); }
 
 }  // namespace deepgap

@@ -1,5 +1,6 @@
 // Shows what the dispatcher between scenario and sessions did: how large the batches were, and how many queries waited in the course of the
 // window. Each Point is shown by its last Record.
+#include "record/fact_values.h"
 #include "report/chart.h"
 #include "report/sections.h"
 
@@ -18,21 +19,15 @@ constexpr std::string_view batches_prefix = "batches.";
 
 bool has_dispatcher(const PointSummary& point) { return !point.dispatcher.empty(); }
 
-double number(const Fact& fact) {
-  if (const auto* whole = std::get_if<int64_t>(&fact)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&fact);
-  return real == nullptr ? 0 : *real;
-}
-
 std::vector<ChartPoint> batch_points(const PointSummary& point) {
   std::vector<ChartPoint> points;
   double all = 0;
-  for (const auto& [name, fact] : point.dispatcher) {
+  for (const auto& [name, ignored] : point.dispatcher) {
     const auto size = name.starts_with(batches_prefix) ? parse_int(name.substr(batches_prefix.size())) : std::nullopt;
     if (!size) continue;
     ChartPoint made;
     made.x = static_cast<double>(*size);
-    made.y = number(fact);
+    made.y = fact_number(point.dispatcher, name).value_or(0);
     all += made.y;
     points.push_back(made);
   }
@@ -48,16 +43,16 @@ std::vector<ChartPoint> batch_points(const PointSummary& point) {
 // Returns the numbers in the fact `name`, one for each equal part of the window; `tip` describes them.
 template <typename Tip>
 std::vector<ChartPoint> points_over_time(const PointSummary& point, const std::string& name, const Tip& tip) {
-  const auto fact = point.dispatcher.find(name), length = point.dispatcher.find("depth_s");
-  const auto* text = fact == point.dispatcher.end() ? nullptr : std::get_if<std::string>(&fact->second);
-  if (text == nullptr || length == point.dispatcher.end()) return {};
+  const auto length = fact_number(point.dispatcher, "depth_s");
+  const auto* text = fact_as<std::string>(point.dispatcher, name);
+  if (text == nullptr || !length) return {};
   const std::vector<std::string> parts = split(*text, ' ');
   std::vector<ChartPoint> points;
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto value = parse_double(parts[i]);
     if (!value) continue;  // nothing happened in it
     ChartPoint made;
-    made.x = number(length->second) * static_cast<double>(i) / static_cast<double>(parts.size());
+    made.x = *length * static_cast<double>(i) / static_cast<double>(parts.size());
     made.y = *value;
     made.tip = fmt::format("{} after {} s", tip(*value), format_significant(made.x));
     points.push_back(made);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/words.h"
+#include "record/fact_values.h"
 #include "record/latency_percentiles.h"
 #include "record/load_axis.h"
 #include "record/published.h"
@@ -93,14 +94,12 @@ ExportColumn environment(std::string name, const std::string& key) {
 Cell joined(const std::set<std::string>& texts, std::string_view between) { return text(join({texts.begin(), texts.end()}, between)); }
 
 Cell fact_text(const Record& record, const std::string& key) {
-  const auto found = record.facts.find(key);
-  const auto* said = found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
+  const auto* said = fact_as<std::string>(record.facts, key);
   return said == nullptr ? Cell() : text(*said);
 }
 
 Cell memory_gib(const ExportRow& row) {
-  const auto found = row.environment->find("memory.total_bytes");
-  const auto* bytes = found == row.environment->end() ? nullptr : std::get_if<int64_t>(&found->second);
+  const auto* bytes = fact_as<int64_t>(*row.environment, "memory.total_bytes");
   if (bytes == nullptr) return {};
   return static_cast<double>(*bytes) / (int64_t{1} << 30);
 }

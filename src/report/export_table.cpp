@@ -3,6 +3,7 @@
 #include "base/csv_text.h"
 #include "base/text.h"
 #include "record/averaged.h"
+#include "record/fact_values.h"
 #include "record/published.h"
 #include "record/record_json.h"
 
@@ -119,10 +120,8 @@ namespace {
 void tell_average(const Record& record, ExportRow& row) {
   row.repeats = repeats_in(record);
   row.records = records_in(record);
-  if (const int64_t nodes = count_in(record.facts, averaged_nodes_fact, 0); nodes > 0) row.nodes = nodes;
-  const auto several = record.facts.find(averaged_machines_fact);
-  const auto* machines = several == record.facts.end() ? nullptr : std::get_if<std::string>(&several->second);
-  if (machines != nullptr) row.identity.machine = *machines;
+  if (const int64_t nodes = fact_or<int64_t>(record.facts, averaged_nodes_fact, 0); nodes > 0) row.nodes = nodes;
+  if (const auto* machines = fact_as<std::string>(record.facts, averaged_machines_fact)) row.identity.machine = *machines;
 }
 
 }  // namespace

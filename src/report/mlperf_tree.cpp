@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "record/fact_values.h"
 #include "report/mlperf_audit.h"
 #include "report/mlperf_system.h"
 
@@ -152,10 +153,9 @@ void TreeWriter::write_accuracy(const std::string& scenario, const Record& run) 
   copy_logs(run, folder, {"summary.txt", "detail.txt"});
   const std::string answers = log(run, "accuracy.json");
   put(folder / "mlperf_log_accuracy.json", ends_of(answers));
-  const auto accuracy = run.facts.find("mlperf.accuracy");
-  const bool known = accuracy != run.facts.end() && std::holds_alternative<double>(accuracy->second);
-  const std::string claim = known ? fmt::format("accuracy={:.3f}%", std::get<double>(accuracy->second) * 100)
-                                  : std::string("synthetic: the samples have no labels; no accuracy is claimed");
+  const double* accuracy = fact_as<double>(run.facts, "mlperf.accuracy");
+  const std::string claim = accuracy != nullptr ? fmt::format("accuracy={:.3f}%", *accuracy * 100)
+                                                : std::string("synthetic: the samples have no labels; no accuracy is claimed");
   put(folder / "accuracy.txt", fmt::format("{}\nhash={}\n", claim, sha256(answers)));
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/csv_text.h"
 #include "base/text.h"
+#include "record/fact_values.h"
 #include "record/marked_parts.h"
 #include "record/token_series.h"
 
@@ -20,8 +21,7 @@ constexpr int64_t second = 1'000'000'000;
 
 // Converts from the run's clock to Unix time by what it showed when the Record began. Older Records know only when their first window did.
 int64_t unix_ns(const Record& record, Nanoseconds time) {
-  const auto fact = record.facts.find("clock.begin_ns");
-  const auto* clock_begin = fact == record.facts.end() ? nullptr : std::get_if<int64_t>(&fact->second);
+  const auto* clock_begin = fact_as<int64_t>(record.facts, "clock.begin_ns");
   const Nanoseconds begin = clock_begin != nullptr ? *clock_begin : record.windows.empty() ? 0 : record.windows.front().begin;
   return record.started_unix_ns + (time - begin);
 }

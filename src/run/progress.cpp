@@ -7,6 +7,7 @@
 #include "base/words.h"
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
+#include "record/fact_values.h"
 #include "record/option_text.h"
 #include "record/record_json.h"
 #include "record/verdict.h"
@@ -83,9 +84,7 @@ std::string result_text(const Record& record, bool with_reason) {
   std::vector<std::string> facts(noted_facts.begin(), noted_facts.end());
   facts.emplace_back("streams.note");
   for (const std::string& fact : facts) {
-    const auto note = record.facts.find(fact);
-    if (note == record.facts.end()) continue;
-    if (const auto* words = std::get_if<std::string>(&note->second)) text += ", " + *words;
+    if (const auto* words = fact_as<std::string>(record.facts, fact)) text += ", " + *words;
   }
   return text;
 }
@@ -99,9 +98,7 @@ std::string detail_text(const Record& record) {
     parts.push_back(fmt::format("{} {} s", window.name, short_text(static_cast<double>(window.end - window.begin) / 1e9, 2)));
   }
   const auto tell = [&](const char* fact, const char* before) {
-    const auto found = record.facts.find(fact);
-    if (found == record.facts.end()) return;
-    if (const auto* words = std::get_if<std::string>(&found->second)) parts.push_back(before + *words);
+    if (const auto* words = fact_as<std::string>(record.facts, fact)) parts.push_back(before + *words);
   };
   tell("stopping", "");
   if (record.unchecked) tell("check", "unchecked: ");

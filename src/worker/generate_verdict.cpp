@@ -1,5 +1,6 @@
 #include "worker/generate_verdict.h"
 
+#include "record/fact_values.h"
 #include "record/token_series.h"
 #include "stats/latency_bound.h"
 
@@ -32,12 +33,6 @@ bool differ_as_text(int64_t a, int64_t b, int64_t requests) {
   return std::abs(a - b) > 2 * requests + static_cast<int64_t>(share * static_cast<double>(std::max(a, b)));
 }
 
-int64_t fact_of(const Record& record, const std::string& name) {
-  const auto found = record.facts.find(name);
-  const int64_t* number = found == record.facts.end() ? nullptr : std::get_if<int64_t>(&found->second);
-  return number == nullptr ? 0 : *number;
-}
-
 // An answer without a token has no time to its first one: where all are so, nothing of what was asked for was measured.
 Finding judge_empty(Record& record, const Streams& streams) {
   const auto empty = std::count_if(streams.begin(), streams.end(), [](const TokenStream& s) { return s.deliveries.empty(); });
@@ -64,8 +59,9 @@ Finding judge_counts(Record& record, const Streams& streams) {
     return {Verdict::invalid, fmt::format("{}the server counts {} output tokens, its stream delivered {} in {} requests; do not compare "
                                           "tokens/s of this server",
                                           differ_words, counted, delivered, requests)};
-  const int64_t texts = fact_of(record, "session.tokenize.requests"), by_text = fact_of(record, "session.tokenize.tokens"),
-                same = fact_of(record, "session.tokenize.counted");
+  const int64_t texts = fact_or<int64_t>(record.facts, "session.tokenize.requests", 0),
+                by_text = fact_or<int64_t>(record.facts, "session.tokenize.tokens", 0),
+                same = fact_or<int64_t>(record.facts, "session.tokenize.counted", 0);
   if (texts > 0 && differ_as_text(same, by_text, texts))
     return {Verdict::invalid, fmt::format("{}of {} answers the server counts {} tokens, its /tokenize {}; do not compare tokens/s of this "
                                           "server",
@@ -91,7 +87,7 @@ Finding judge_cache(Record& record, const Streams& streams, const GenerateOption
   }
   record.facts["tokens.cached"] = cached;
   if (options.reuse) return {};
-  const int64_t allowed = requests * (fact_of(record, "session.template_tokens") + options.shared_prefix + block);
+  const int64_t allowed = requests * (fact_or<int64_t>(record.facts, "session.template_tokens", 0) + options.shared_prefix + block);
   if (cached <= allowed || static_cast<double>(cached - allowed) <= unimportant_share * static_cast<double>(input)) return {};
   return {Verdict::invalid,
           fmt::format("prefix cache: {} of {} prompt tokens were not computed, although prompts are unique; restart the server, or ask for "

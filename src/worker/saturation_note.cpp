@@ -1,6 +1,7 @@
 #include "worker/saturation_note.h"
 
 #include "base/text.h"
+#include "record/fact_values.h"
 #include "telemetry/environment.h"
 
 #include <fmt/format.h>
@@ -29,8 +30,7 @@ std::string saturation_note(const std::string& backend, const DeviceId& device, 
 std::string saturation_note(const std::string& backend, const DeviceId& device, Precision judged) {
   if (judged != Precision::int8) return {};
   const Facts environment = capture_environment();
-  const auto flags = environment.find("cpu.flags");
-  const auto* text = flags == environment.end() ? nullptr : std::get_if<std::string>(&flags->second);
+  const auto* text = fact_as<std::string>(environment, "cpu.flags");
   return text == nullptr ? std::string() : saturation_note(backend, device, judged, *text);
 }
 

@@ -2,9 +2,9 @@
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 #include "analysis/throughput.h"
+#include "record/fact_values.h"
 
 #include <array>
-#include <variant>
 
 namespace deepgap {
 namespace {
@@ -40,8 +40,7 @@ std::optional<Estimate> stage_share(const Record& record, const StageText& asked
 std::optional<Estimate> decode_busy_share(const Record& record) {
   const auto per_item = left_by_worker(record, "prepare_ms_per_item");
   const auto throughput = steady_throughput(record);
-  const auto fact = record.facts.find("end_to_end.decode_threads");
-  const auto* threads = fact == record.facts.end() ? nullptr : std::get_if<int64_t>(&fact->second);
+  const auto* threads = fact_as<int64_t>(record.facts, "end_to_end.decode_threads");
   if (!per_item || !throughput || threads == nullptr || *threads < 1) return std::nullopt;
   return Estimate{per_item->value / 1e3 * throughput->value / static_cast<double>(*threads), {}, {}, per_item->n};
 }

@@ -1,6 +1,7 @@
 // Times before the first answer, and the length of a run's phases.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
+#include "record/fact_values.h"
 
 namespace deepgap {
 namespace {
@@ -12,8 +13,7 @@ std::optional<Estimate> once(const std::optional<double>& value) {
 
 // Returns a part of the load time that an engine reports, such as "compile.lower_s".
 std::optional<Estimate> part(const Record& record, const std::string& name) {
-  const auto found = record.facts.find("compile." + name + "_s");
-  const double* seconds = found == record.facts.end() ? nullptr : std::get_if<double>(&found->second);
+  const double* seconds = fact_as<double>(record.facts, "compile." + name + "_s");
   return seconds == nullptr ? std::nullopt : std::optional(Estimate{*seconds, {}, {}, 1});
 }
 

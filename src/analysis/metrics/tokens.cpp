@@ -3,6 +3,7 @@
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "analysis/throughput.h"
+#include "record/fact_values.h"
 #include "record/point_option.h"
 #include "record/token_series.h"
 #include "stats/correlated.h"
@@ -150,18 +151,10 @@ std::optional<Estimate> cached_tokens(const Record& record) {
   return Estimate{sum, {}, {}, static_cast<int64_t>(values.size())};
 }
 
-std::optional<double> fact_number(const Record& record, const std::string& name) {
-  const auto found = record.facts.find(name);
-  if (found == record.facts.end()) return std::nullopt;
-  if (const auto* real = std::get_if<double>(&found->second)) return *real;
-  if (const auto* whole = std::get_if<int64_t>(&found->second)) return static_cast<double>(*whole);
-  return std::nullopt;
-}
-
 // Returns an in-process engine's rate: tokens of the steps that did nothing else, over the time of these steps (llama-bench's pp and tg).
 // The interval is that of the time per token of single requests, to which it is proportional.
 std::optional<Estimate> engine_rate(const Record& record, const std::string& part, const std::optional<Estimate>& time) {
-  const auto tokens = fact_number(record, "session." + part + ".tokens"), ms = fact_number(record, "session." + part + ".ms");
+  const auto tokens = fact_number(record.facts, "session." + part + ".tokens"), ms = fact_number(record.facts, "session." + part + ".ms");
   if (record.outcome != Outcome::ok || !tokens || !ms || *tokens <= 0 || *ms <= 0) return std::nullopt;
   Estimate rate{1e3 * *tokens / *ms, {}, {}, static_cast<int64_t>(*tokens)};
   if (!time || !time->low || !time->high || *time->low <= 0) return rate;
@@ -184,7 +177,7 @@ std::optional<Estimate> decode_rate(const Record& record) {
   return engine_rate(record, "decode", mean_of(each(streams_of(record), [](const TokenStream& s) { return s.tpot_ms(); })));
 }
 std::optional<Estimate> kv_cache_bytes(const Record& record) {
-  const auto bytes = fact_number(record, "session.kv_cache_bytes");
+  const auto bytes = fact_number(record.facts, "session.kv_cache_bytes");
   if (record.outcome != Outcome::ok || !bytes) return std::nullopt;
   return Estimate{*bytes, {}, {}, 1};
 }
@@ -204,11 +197,7 @@ std::optional<Estimate> split_share(const Record& record) {
 
 // The energy of the devices of this machine, or what the server's metrics report for its GPUs.
 std::optional<double> joules_of(const Record& record) {
-  const auto fact = record.facts.find("session.server.gpu_energy_j");
-  if (fact != record.facts.end()) {
-    if (const double* joules = std::get_if<double>(&fact->second)) return *joules;
-    if (const int64_t* joules = std::get_if<int64_t>(&fact->second)) return static_cast<double>(*joules);
-  }
+  if (const auto joules = fact_number(record.facts, "session.server.gpu_energy_j")) return joules;
   const Metric* energy = find_metric("energy_j");
   const auto found = energy == nullptr ? std::nullopt : energy->compute(record);
   return found ? std::optional(found->value) : std::nullopt;

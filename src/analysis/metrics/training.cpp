@@ -1,6 +1,7 @@
 // Steps of training: how many, how long, what they hold, and the loss that the last one had. None of them is of a Point of task infer.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
+#include "record/fact_values.h"
 
 #include <algorithm>
 
@@ -37,15 +38,13 @@ std::optional<Estimate> of_step(const Record& record, int64_t per_item) {
 }
 
 std::optional<Estimate> held(const Record& record, const std::string& kind) {
-  const auto found = record.facts.find("train.memory." + kind + "_bytes");
-  const int64_t* bytes = found == record.facts.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  const int64_t* bytes = fact_as<int64_t>(record.facts, "train.memory." + kind + "_bytes");
   return bytes == nullptr ? std::nullopt : std::optional(Estimate{static_cast<double>(*bytes) / (1 << 20), {}, {}, 1});
 }
 
 // Averaging all gradients with nothing beside it, as it was timed while the engine loaded.
 std::optional<Estimate> allreduce_alone_ms(const Record& record) {
-  const auto found = record.facts.find("compile.allreduce_alone_s");
-  const double* seconds = found == record.facts.end() ? nullptr : std::get_if<double>(&found->second);
+  const double* seconds = fact_as<double>(record.facts, "compile.allreduce_alone_s");
   return seconds == nullptr ? std::nullopt : std::optional(Estimate{*seconds * 1e3, {}, {}, 1});
 }
 

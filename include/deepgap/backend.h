@@ -22,7 +22,7 @@
 
 namespace deepgap {
 
-inline constexpr int backend_abi = 11;
+inline constexpr int backend_abi = 12;
 // Compiler and C++ ABI: a plug-in built with another one is not loaded.
 #define DEEPGAP_BUILD_TAG "g++-abi" DEEPGAP_STRING(__GXX_ABI_VERSION) "-cxx11-" DEEPGAP_STRING(_GLIBCXX_USE_CXX11_ABI)
 #define DEEPGAP_STRING(x) DEEPGAP_STRING_(x)
@@ -56,7 +56,7 @@ inline bool is_ready(InputPlace place) { return place == InputPlace::ready || pl
 // A request to an engine: supports() says whether the engine can do it, load() does it. Each Session belongs to one process and one device;
 // the worker asks once for each device of a Point.
 struct EngineRequest {
-  std::string task = "infer";  // one of Backend::tasks()
+  Task task = Task::infer;  // one of Backend::tasks()
   Placement placement;
   Precision precision = Precision::fp32;
   std::vector<int64_t> batch_sizes{1};  // every size that will be enqueued; an engine may compile one plan for each
@@ -108,8 +108,8 @@ class Backend {
   // The choice `clock` may be among them: with the word virtual the run gets a Clock that jumps from one scheduled work to the next,
   // for a Session that is used by one thread and completes by what it schedules.
   virtual std::vector<OptionInfo> options() const = 0;
-  // Returns the tasks that it has Sessions for: infer, train, generate. A Point of another task is refused before anything else is asked.
-  virtual std::vector<std::string> tasks() const { return {"infer"}; }
+  // Returns the tasks that it has Sessions for. A Point of another task is refused before anything else is asked.
+  virtual std::vector<Task> tasks() const { return {Task::infer}; }
   // Returns whether outputs follow from inputs. false: its queries only take their time, so that what they answer is neither checked nor
   // counted, and no Model is quantized for it.
   virtual bool computes() const { return true; }

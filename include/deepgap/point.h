@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deepgap/precision.h>
+#include <deepgap/task.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -37,7 +38,7 @@ inline bool is_remote(const Placement& placement) {
 // `options` holds everything that has no field: scenario, backend and dataset options, and any axis of a Study. Keys are
 // `snake_case`, values as written. Its content is part of what is measured, so it is part of point_id.
 struct Point {
-  std::string task = "infer";      // infer or train
+  Task task = Task::infer;
   std::string model;               // zoo name or path of an ONNX file
   std::string model_hash;          // content hash where `model` is a file, so that a changed file is another Point; else empty
   std::string weights = "seeded";  // seeded, a named set of the zoo ("imagenet"), onnx (a file's own), or a safetensors path

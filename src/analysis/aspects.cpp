@@ -82,7 +82,7 @@ Aspects all_aspects(const PointSummary& summary, const DeviceNames& devices) {
   Aspects aspects = aspects_of(summary, devices);
   for (const char* option : {"duel", "contender", dataset_hash_option}) aspects.erase(std::string("5 ") + option);
   const auto place = contender_place(point);
-  aspects.insert({{"0 task", point.task},
+  aspects.insert({{"0 task", std::string(name_of(point.task))},
                   {"0 model", hash_words("model", point.model_hash)},
                   {"0 weights", point.weights + " weights"},
                   {"0 dataset", point.dataset},

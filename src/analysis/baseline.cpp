@@ -13,7 +13,7 @@
 namespace deepgap {
 namespace {
 
-using Alike = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, int64_t>;
+using Alike = std::tuple<Task, std::string, std::string, std::string, std::string, std::string, int64_t>;
 
 Alike alike(const Point& point) {
   return {point.task, point.model_hash.empty() ? point.model : "", point.model_hash, point.weights, point.dataset, point.scenario,
@@ -129,7 +129,7 @@ void add_scaling(std::vector<PointSummary>& points) {
       put(point, "device_speedup", speedup);
       put(point, "scaling_efficiency", speedup, 1 / devices(point));
     }
-    if (point.point.task != "train") continue;
+    if (point.point.task != Task::train) continue;
     key.point.batch *= static_cast<int64_t>(point.point.placement.devices.size());
     if (const auto whole = single.find(key); whole != single.end())
       put(point, "strong_scaling_efficiency", ratio(point, *whole->second, "throughput"), 1 / devices(point));

@@ -59,11 +59,11 @@ TEST(Scaling, IsOverOneOfTheSameDevices) {
 // In a training, the batch is that of one process.
 TEST(Scaling, OfATrainingIsWeakAndStrong) {
   std::vector<PointSummary> points{point_of("a", 1000, 1, 64), point_of("a", 1200, 1, 128), point_of("a", 1800, 2, 64)};
-  for (PointSummary& point : points) point.point.task = "train";
+  for (PointSummary& point : points) point.point.task = Task::train;
   add_scaling(points);
   EXPECT_NEAR(points[2].find("scaling_efficiency")->estimate.value, 0.9, 1e-9);
   EXPECT_NEAR(points[2].find("strong_scaling_efficiency")->estimate.value, 0.75, 1e-9);
-  for (PointSummary& point : points) point.point.task = "infer", point.metrics.erase("strong_scaling_efficiency");
+  for (PointSummary& point : points) point.point.task = Task::infer, point.metrics.erase("strong_scaling_efficiency");
   add_scaling(points);
   EXPECT_EQ(points[2].find("strong_scaling_efficiency"), nullptr) << "queries of two batches are not one of both";
 }

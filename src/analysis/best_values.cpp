@@ -2,7 +2,7 @@
 
 #include "analysis/metric.h"
 #include "analysis/winner_value.h"
-#include "analysis/work_rate.h"
+#include "record/task_traits.h"
 
 namespace deepgap {
 namespace {
@@ -44,10 +44,10 @@ std::optional<BestValue> best_value(const Workload& workload, const std::string&
 }
 
 std::vector<BestValue> best_values(const Workload& workload) {
-  static const std::vector<const char*> of_items{throughput, "latency_p50_ms", "energy_j_per_item", "cost_per_1000_items"};
-  static const std::vector<const char*> of_tokens{"output_tokens_per_s", "ttft_p50_ms", "tpot_ms", "energy_j_per_token",
-                                                  "cost_per_million_output_tokens"};
-  const std::vector<const char*>& metrics = workload.key.task == "generate" ? of_tokens : of_items;
+  const TaskTraits& traits = task_traits(workload.key.task);
+  std::vector<const char*> metrics{traits.rate.metric};
+  for (const auto& [metric, name] : traits.times) metrics.push_back(metric);
+  metrics.insert(metrics.end(), {traits.energy, traits.cost});
   std::vector<BestValue> values;
   for (const char* metric : metrics) {
     if (auto best = best_value(workload, metric)) values.push_back(std::move(*best));

@@ -1,6 +1,8 @@
 #include "analysis/best_values.h"
 
 #include "analysis/finding_rig.h"
+#include "analysis/metric.h"
+#include "record/task_traits.h"
 
 namespace deepgap {
 namespace {
@@ -27,13 +29,22 @@ TEST(BestValues, are_of_each_metric_in_its_better_direction) {
 TEST(BestValues, of_generation_are_of_tokens) {
   ResultsCollector collector;
   const std::map<std::string, double> tokens{{"output_tokens_per_s", 46.7}, {"ttft_p50_ms", 200}, {"tpot_ms", 20}};
-  add(collector, {.throughputs = {0.36, 0.365, 0.37}, .metrics = tokens, .task = "generate"});
+  add(collector, {.throughputs = {0.36, 0.365, 0.37}, .metrics = tokens, .task = Task::generate});
   const Results results = collector.results();
   const auto workloads = arrange(results.points);
   std::vector<std::string> metrics;
   for (const BestValue& value : best_values(workloads.at(0))) metrics.push_back(value.metric);
   EXPECT_THAT(metrics, ::testing::ElementsAre("output_tokens_per_s", "ttft_p50_ms", "tpot_ms"));
   EXPECT_THAT(find("best_engine", collector).at(0).headline, ::testing::HasSubstr(": 46.7 tokens/s with native"));
+}
+
+TEST(BestValues, of_every_task_are_known_metrics) {
+  for (const Task task : all_tasks) {
+    const TaskTraits& traits = task_traits(task);
+    std::vector<const char*> metrics{traits.rate.metric, traits.energy, traits.cost};
+    for (const auto& [metric, name] : traits.times) metrics.push_back(metric);
+    for (const char* metric : metrics) EXPECT_NE(find_metric(metric), nullptr) << name_of(task) << ": " << metric;
+  }
 }
 
 TEST(BestValues, leave_out_what_failed) {

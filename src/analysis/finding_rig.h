@@ -28,7 +28,7 @@ struct Made {
   std::map<std::string, std::string> options;
   std::string device_name;  // name as in the environment; empty: not known
   std::string cpu_model;
-  std::string task = "infer";
+  Task task = Task::infer;
 };
 
 inline void add(ResultsCollector& collector, const Made& made) {

@@ -66,7 +66,7 @@ std::string line_label(const PointSummary& point, const std::set<std::string>& s
 }
 
 std::string workload_label(const Point& point, const std::map<std::string, std::set<WorkloadKey>>& by_model) {
-  std::string label = point.task == "infer" ? point.model : point.task + " " + point.model;
+  std::string label = point.task == Task::infer ? point.model : fmt::format("{} {}", name_of(point.task), point.model);
   const auto& same = by_model.at(point.model);
   if (same.size() == 1) return label;
   // Only what sets the workloads of one model apart.

@@ -11,7 +11,7 @@ constexpr Nanoseconds ms = 1'000'000;
 // Requests one after the other, whose answers have these tokens, one every millisecond.
 Record record_of(const std::vector<int>& answers) {
   Record record;
-  record.point.task = "generate";
+  record.point.task = Task::generate;
   std::vector<TokenStream> streams;
   Nanoseconds now = 0;
   for (const int tokens : answers) {

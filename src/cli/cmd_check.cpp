@@ -121,7 +121,7 @@ class CheckCommand : public Command {
 
   int run_text() {
     prepare(true);
-    request_.model.generates = true;
+    request_.model.task = Task::generate;
     request_.dataset = text_;
     return check_text({request_, usual_model(against_), samples_->count() > 0 ? request_.samples : 0}, json_);
   }

@@ -68,7 +68,7 @@ class PredictCommand final : public Command {
   }
 
   int run() override {
-    if (task_ != "infer" && task_ != "train")
+    if (const auto task = task_from(task_); task != Task::infer && task != Task::train)
       throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --task: expected infer or train", task_));
     ReaderLimits limits = limits_of_stores(stores_, "");
     limits.subject = join(models_, ", ");
@@ -83,17 +83,17 @@ class PredictCommand final : public Command {
     return engines;
   }
 
-  bool trains() const { return task_ == "train"; }
-
   int answer() {
     std::vector<PredictedRow> rows;
     std::string words;
     for (const bool cpus : {false, true}) {
+      const MeasuredKind kind = task_from(task_) == Task::train ? MeasuredKind::training : cpus ? MeasuredKind::cpu : MeasuredKind::gpu;
       std::vector<std::string> devices;
       for (const std::string& device : values_of("device", devices_))
         if (is_ceilings_file(device) == cpus) devices.push_back(device);
-      if (!devices.empty())
-        words += foretell(cpus ? MeasuredKind::cpu : trains() ? MeasuredKind::training : MeasuredKind::gpu, devices, rows);
+      if (cpus && kind == MeasuredKind::training && !devices.empty())
+        throw Error(ErrorKind::usage, "--task train: training on a CPU has not been measured, so it cannot be predicted");
+      if (!devices.empty()) words += foretell(kind, devices, rows);
     }
     json_ ? fmt::print("{}", predictions_json(rows)) : print_text(words);
     const bool any = std::any_of(rows.begin(), rows.end(), [](const PredictedRow& row) { return row.reason.empty(); });
@@ -107,8 +107,6 @@ class PredictCommand final : public Command {
 
   // Predicts for devices of one kind; adds to `all` and returns their table.
   std::string foretell(MeasuredKind kind, const std::vector<std::string>& devices, std::vector<PredictedRow>& all) {
-    if (kind == MeasuredKind::cpu && trains())
-      throw Error(ErrorKind::usage, "--task train: training on a CPU has not been measured, so it cannot be predicted");
     const std::string engine = engine_for(kind);
     std::vector<MeasuredPoint> measured = measured_points(kind, engine, stores_, networks_, known_devices_);
     if (measured.empty())
@@ -138,22 +136,23 @@ class PredictCommand final : public Command {
     if (kind == MeasuredKind::training) return {"tf32", "mixed"};
     return {kind == MeasuredKind::cpu ? "fp32" : "fp16"};
   }
-  std::vector<std::string> batches() const {
+  std::vector<std::string> batches(MeasuredKind kind) const {
     if (!batches_.empty()) return values_of("batch", batches_);
-    return trains() ? std::vector<std::string>{"16", "64", "256"} : std::vector<std::string>{"1", "32", "256"};
+    return kind == MeasuredKind::training ? std::vector<std::string>{"16", "64", "256"} : std::vector<std::string>{"1", "32", "256"};
   }
 
   void add_rows(MeasuredKind kind, const std::string& model, const DeviceFigures& device, Predictor& predictor,
                 std::vector<PredictedRow>& rows) {
     const auto shapes = parse_shapes(joined_shapes(shapes_));
-    const NetworkNeeds& network = trains() ? networks_.training(model, optimizer_, shapes) : networks_.of(model, shapes);
+    const bool trains = kind == MeasuredKind::training;
+    const NetworkNeeds& network = trains ? networks_.training(model, optimizer_, shapes) : networks_.of(model, shapes);
     const Band band = predictor.band(model, device, 0.9);
     for (const std::string& precision : precisions(kind))
-      for (const std::string& text : batches()) {
+      for (const std::string& text : batches(kind)) {
         PredictedRow row{.model = model, .device = device.name, .precision = precision, .batch = batch_of(text), .band = band};
         try {
           row.prediction =
-              predictor.predict(network, model, static_cast<double>(row.batch), precision, device, band, trains() ? optimizer_ : "");
+              predictor.predict(network, model, static_cast<double>(row.batch), precision, device, band, trains ? optimizer_ : "");
         } catch (const Error& error) {  // one precision that the device lacks leaves the others
           row.reason = error.what();
         }
@@ -169,7 +168,7 @@ class PredictCommand final : public Command {
   }
 
   std::vector<std::string> models_, devices_, precisions_, batches_, stores_, shapes_;
-  std::string backend_, task_ = "infer", optimizer_ = "momentum";
+  std::string backend_, task_{name_of(Task::infer)}, optimizer_ = "momentum";
   bool json_ = false;
   Networks networks_;
   Devices known_devices_;

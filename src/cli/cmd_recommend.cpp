@@ -129,7 +129,7 @@ class RecommendCommand final : public Command {
     const auto has_cost = [](const PointSummary& point) { return point.find("cost_per_hour") != nullptr; };
     if (demand.goal == Goal::cost && prices_.empty() && std::none_of(points.begin(), points.end(), has_cost))
       throw Error(ErrorKind::usage, fmt::format("--minimize cost needs --prices FILE: {} has no costs", store_names(stores_)));
-    if (workload.key.task == "train" && (!demand.bounds.empty() || demand.accuracy_loss))
+    if (workload.key.task == Task::train && (!demand.bounds.empty() || demand.accuracy_loss))
       throw Error(ErrorKind::usage, "training steps answer no queries: leave out --slo and --accuracy-loss");
   }
 
@@ -143,7 +143,7 @@ class RecommendCommand final : public Command {
                                                 stores_.size() == 1 ? "has" : "have", join({models.begin(), models.end()}, ", ")));
     const std::string model = *models.begin();
     std::set<std::string> tasks;
-    for (const Workload& workload : workloads) tasks.insert(workload.key.task);
+    for (const Workload& workload : workloads) tasks.emplace(name_of(workload.key.task));
     if (tasks.size() > 1)
       throw Error(ErrorKind::usage, fmt::format("{} have several tasks ({}): choose one with --task", store_names(stores_),
                                                 join({tasks.begin(), tasks.end()}, ", ")));

@@ -204,7 +204,7 @@ class ReportCommand final : public Command {
 
   static std::string default_title(const Results& results) {
     if (results.studies.size() != 1 || *results.studies.begin() == "flags" || results.studies.begin()->empty()) {
-      const auto trains = [](const PointSummary& point) { return point.point.task == "train"; };
+      const auto trains = [](const PointSummary& point) { return point.point.task == Task::train; };
       const auto& points = results.points;
       if (std::none_of(points.begin(), points.end(), trains)) return "Inference performance";
       return std::all_of(points.begin(), points.end(), trains) ? "Training performance" : "Performance of inference and training";

@@ -10,6 +10,7 @@
 #include "profile/stored_profile.h"
 #include "record/identity.h"
 #include "record/load_axis.h"
+#include "record/point_option.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -46,14 +47,9 @@ double value_of(const PointSummary& point, const std::string& metric) {
   return found == nullptr ? 0 : found->estimate.value;
 }
 
-std::string option_of(const Point& point, const char* name, const char* left_out) {
-  const auto found = point.options.find(name);
-  return found == point.options.end() ? left_out : found->second;
-}
-
 // Returns whether a fit of that kind may have the Point.
 bool is_of(MeasuredKind kind, const Point& point) {
-  const bool cpu = point.placement.devices.front().kind == "cpu", training = point.task == "train";
+  const bool cpu = point.placement.devices.front().kind == "cpu", training = point.task == Task::train;
   if (point.placement.devices.size() != 1 || point.placement.processes != 1) return false;
   if (kind == MeasuredKind::training) return training && !cpu && option_of(point, "cuda_graph", "off") == "on";
   return !training && unit_of_work(point) == "batch" && cpu == (kind == MeasuredKind::cpu);
@@ -76,8 +72,8 @@ MeasuredRow row_of(const PointSummary& summary, double throughput) {
       .batch = batch,
       .seconds = batch / throughput,
       .memory_bytes = cpu ? 0 : value_of(summary, "device_memory_mib") * mib,
-      .power_w = point.task == "train" ? 0 : value_of(summary, "power_w"),
-      .optimizer = point.task == "train" ? option_of(point, "optimizer", "momentum") : "",
+      .power_w = point.task == Task::train ? 0 : value_of(summary, "power_w"),
+      .optimizer = point.task == Task::train ? option_of(point, "optimizer", "momentum") : "",
       .part_seconds = {ms * value_of(summary, "forward_ms"), ms * value_of(summary, "backward_ms"), ms * value_of(summary, "update_ms")},
       .activation_bytes = mib * value_of(summary, "activations_mib")};
 }

@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
+#include "record/task_traits.h"
 #include "record/tenant_set.h"
 #include "run/progress.h"
 #include "run/text_table.h"
@@ -243,7 +244,7 @@ std::string winners_text(const RunReport& report, size_t width) {
   if (open && !report.disturbed.empty()) {
     text += wrapped_lines(machine_text(report) + "\n", width);
   } else if (open && duels_of(report.points).empty()) {
-    const bool can_duel = report.points.front().point.task == Point().task;
+    const bool can_duel = task_traits(report.points.front().point.task).takes_turns;
     text += wrapped_lines(fmt::format("Raise --repeats or --budget{}. deepgap doctor shows what disturbs.\n",
                                       can_duel ? ", or compare in alternating time slices (--duel backend)" : ""),
                           width);

@@ -95,9 +95,9 @@ void require_cpus(const Fleet& fleet, const std::string& node) {
                                             node, cpus, cpus == 1 ? "CPU" : "CPUs", fleet.cpus, cpus));
 }
 
-class Task {
+class TaskRun {
  public:
-  Task(const Fleet& fleet, int task, const TaskSettings& settings)
+  TaskRun(const Fleet& fleet, int task, const TaskSettings& settings)
       : fleet_(fleet),
         settings_(settings),
         attempt_(begin_attempt(task)),
@@ -229,7 +229,7 @@ int run_task(const Fleet& fleet, int task, const TaskSettings& settings) {
   if (!fleet.directory.empty() && ::chdir(fleet.directory.c_str()) != 0) {
     say(stderr, fmt::format("deepgap: note: {} is not on {}: a study's relative paths will not be found\n", fleet.directory, node_name()));
   }
-  return Task(fleet, task, settings).run();
+  return TaskRun(fleet, task, settings).run();
 }
 
 std::string probe_file(const Fleet& fleet, int task) { return fmt::format("{}/tasks/{:06}.probe", fleet.folder, task); }

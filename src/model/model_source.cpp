@@ -74,7 +74,8 @@ Graph zoo_graph(const ModelRequest& request) {
     const std::string base = request.name.substr(0, request.name.find(':'));
     throw Error(ErrorKind::usage, unknown_name("model", base, zoo_names()));
   }
-  if (request.trains && model->trained_dropout() > 0) options.try_emplace("dropout", fmt::format("{}", model->trained_dropout()));
+  if (request.task == Task::train && model->trained_dropout() > 0)
+    options.try_emplace("dropout", fmt::format("{}", model->trained_dropout()));
   return model->build(options);
 }
 
@@ -120,9 +121,9 @@ Graph file_graph(const ModelRequest& request) {
   naming(request.name, [&] {
     check_scaling(graph);
     check_constants(graph);
-    if (request.generates) graph = onnx_decoder_graph(std::move(graph), request.name);
+    if (request.task == Task::generate) graph = onnx_decoder_graph(std::move(graph), request.name);
   });
-  if (request.generates) return graph;
+  if (request.task == Task::generate) return graph;
   graph = sized(std::move(graph), request);
   naming(request.name, [&] { inline_control_flow(graph); });
   return graph;
@@ -288,7 +289,7 @@ NetworkWork network_work_of(const ModelRequest& request) {
 }
 
 StepWork step_work_of(ModelRequest request, const TrainSettings& settings) {
-  request.trains = true;
+  request.task = Task::train;
   const Graph graph = without_costly_weights(request);
   require_sizes(graph, request.name);
   return step_work(graph, settings);

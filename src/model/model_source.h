@@ -7,6 +7,7 @@
 #include "model/step_work.h"
 
 #include <deepgap/model.h>
+#include <deepgap/task.h>
 
 #include <cstdint>
 #include <map>
@@ -24,9 +25,9 @@ struct ModelRequest {
   std::map<std::string, std::vector<int64_t>> shapes;  // input -> dims, from --shape; binds dynamic sizes other than the batch
   std::string cache_dir;                               // directory for generated weights; empty: no cache
   std::string data_dir;                                // where set-up put named weights; empty: beside the program, see default_data_dir()
-  bool trains = false;                                 // a zoo network in its training form: with Dropout where its source has it
-  bool generates = false;                              // an ONNX file as a decoder with past key values (model/decoder/onnx_decoder.h)
-  InputNumbers numbers{};                              // the numbers that made-up samples hold in inputs, from --input
+  // train: a zoo network with Dropout where its source has it; generate: an ONNX file as a decoder (model/decoder/onnx_decoder.h).
+  Task task = Task::infer;
+  InputNumbers numbers{};  // the numbers that made-up samples hold in inputs, from --input
   std::string test_set{};  // an ONNX test set (model/onnx_test_set.h) whose tensors give the sizes that `shapes` leaves open
 };
 

@@ -42,22 +42,22 @@ std::map<std::string, Tensor> small_weights() {
 }
 
 TEST(ModelSource, ATrainingFormHasTheDropoutOfItsSource) {
-  const auto dropped = [](const std::string& name, bool trains) {
+  const auto dropped = [](const std::string& name, Task task) {
     ModelRequest request{.name = name};
-    request.trains = trains;
+    request.task = task;
     const auto model = open_model(request);
     for (const Node& node : model->graph().nodes)
       if (node.op == "Dropout") return constant_of(model->graph(), node.inputs[1])->as<float>()[0];
     return 0.0F;
   };
   const std::string name = "mobilenet_v3_small:width=0.25,image=32,classes=4";
-  EXPECT_EQ(dropped(name, false), 0);
-  EXPECT_EQ(dropped(name, true), 0.2F);
-  EXPECT_EQ(dropped(name + ",dropout=0", true), 0);
-  EXPECT_EQ(dropped(name + ",dropout=0.5", true), 0.5F);
-  EXPECT_EQ(dropped("resnet18:width=0.25,image=32,classes=4", true), 0);
-  EXPECT_EQ(dropped("bert_base:width=0.05,sequence=8", true), 0.1F);
-  EXPECT_EQ(dropped("bert_base:width=0.05,sequence=8", false), 0);
+  EXPECT_EQ(dropped(name, Task::infer), 0);
+  EXPECT_EQ(dropped(name, Task::train), 0.2F);
+  EXPECT_EQ(dropped(name + ",dropout=0", Task::train), 0);
+  EXPECT_EQ(dropped(name + ",dropout=0.5", Task::train), 0.5F);
+  EXPECT_EQ(dropped("resnet18:width=0.25,image=32,classes=4", Task::train), 0);
+  EXPECT_EQ(dropped("bert_base:width=0.05,sequence=8", Task::train), 0.1F);
+  EXPECT_EQ(dropped("bert_base:width=0.05,sequence=8", Task::infer), 0);
 }
 
 TEST(ModelSource, SeededZooModels) {

@@ -68,7 +68,7 @@ TEST(Expand, EveryFieldIsSet) {
                            5);
   ASSERT_EQ(jobs.size(), 2u);  // threads 0 and cpus are both 5
   Point expected;
-  expected.task = "train";
+  expected.task = Task::train;
   expected.model = "m";
   expected.weights = "imagenet";
   expected.dataset = "pictures";

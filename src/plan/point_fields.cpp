@@ -100,9 +100,9 @@ void add_name(OptionTable<Point>& table, const char* name, const char* describe,
 }
 
 void add_work(OptionTable<Point>& table) {
-  table
-      .word("task", "task: infer, train (forward, loss, backward and update), or generate (tokens)", &Point::task,
-            {"infer", "train", "generate"})
+  OptionTable<Point>::Choices<Task> tasks;
+  for (const Task task : all_tasks) tasks.emplace_back(name_of(task), task);
+  table.choice("task", "task: infer, train (forward, loss, backward and update), or generate (tokens)", &Point::task, tasks)
       .by_default("infer; openai: generate");
   add_name(table, "model", "zoo names (deepgap models), ONNX or GGUF files", &Point::model);
   add_name(table, "weights", "weights: seeded, a named set (imagenet), or a safetensors file", &Point::weights);
@@ -171,7 +171,7 @@ bool is_option_name(const std::string& name) {
 void set_on_point(Point& point, const std::string& name, const std::string& written, int cpus) {
   const std::string value = usual_name(name, written);
   if (point_fields().set(point, name, value)) {
-    if (name == "backend" && value == "openai") point.task = "generate";  // which is all that it does
+    if (name == "backend" && value == "openai") point.task = Task::generate;  // which is all that it does
     if (name == "threads" && point.threads == 0) point.threads = cpus;
   } else if (is_option_name(name)) {
     point.options[name] = value;

@@ -40,6 +40,14 @@ class ExportedRow {
     if (!value) fail(fmt::format("{}: '{}' is not a whole number", column, cell));
     return value;
   }
+  // Returns what `from` makes of the text.
+  template <typename From>
+  auto named(const std::string& column, const From& from, const char* expected) {
+    const std::string name = text(column);
+    const auto known = from(name);
+    if (!known) fail(fmt::format("invalid value '{}' for {}: expected {}", name, column, expected));
+    return *known;
+  }
   bool yes(const std::string& column) { return text(column) == "true"; }
   bool took(const std::string& column) const { return taken_.contains(column); }
   // Columns that nobody asked for and that hold something.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace deepgap {
 namespace {
@@ -34,13 +35,16 @@ class RowReader {
     const auto found = counts_.find(name);
     return found == counts_.end() ? otherwise : found->second;
   }
-  Precision precision() const {
-    const std::string name = text("precision", "fp32");
-    const auto known = precision_from(name);
+  // Returns the one of `all` that the column names; without the column, the one that a Point begins with.
+  template <typename T, size_t count>
+  T one_of(const std::array<T, count>& all, const std::string& column, T otherwise) const {
+    const std::string name = text(column, std::string(name_of(otherwise)));
     std::vector<std::string> names;
-    for (const Precision precision : all_precisions) names.emplace_back(name_of(precision));
-    if (!known) table_.fail(row_, invalid_choice(name, "precision", names) + "; the mapping's values can say which one is meant");
-    return *known;
+    for (const T one : all) {
+      if (name_of(one) == name) return one;
+      names.emplace_back(name_of(one));
+    }
+    table_.fail(row_, invalid_choice(name, column, names) + "; the mapping's values can say which one is meant");
   }
   const std::map<std::string, std::string>& texts() const { return texts_; }
 
@@ -125,13 +129,13 @@ Facts environment_of(const RowReader& row, const Placement& placement) {
 
 Point point_of(const RowReader& row, const std::string& source) {
   Point point;
-  point.task = row.text("task", "infer");
+  point.task = row.one_of(all_tasks, "task", point.task);
   point.model = row.text("model");
   point.weights = row.text("weights", "published");
   point.dataset = row.text("dataset", "published");
   point.backend = row.text("backend", "unknown");
   point.placement = placement_of(row);
-  point.precision = row.precision();
+  point.precision = row.one_of(all_precisions, "precision", point.precision);
   point.batch = row.count("batch", 0);
   point.scenario = row.text("scenario", "batch");
   point.threads = static_cast<int>(row.count("threads", 0));

@@ -41,18 +41,12 @@ std::map<std::string, std::string> options_from(const std::string& text) {
 
 Point point_from(ExportedRow& row) {
   Point point;
-  point.task = row.text("task");
+  point.task = row.named("task", task_from, "a task such as infer");
   point.model = row.text("model");
   point.model_hash = row.text("model_hash");
   point.backend = row.text("backend");
-  const std::string device = row.text("device");
-  const auto placement = placement_from(device);
-  if (!placement) row.fail(fmt::format("invalid value '{}' for device: expected a placement such as cpu or cuda:0", device));
-  point.placement = *placement;
-  const std::string precision = row.text("precision");
-  const auto known = precision_from(precision);
-  if (!known) row.fail(fmt::format("invalid value '{}' for precision: expected a precision such as fp32", precision));
-  point.precision = *known;
+  point.placement = row.named("device", placement_from, "a placement such as cpu or cuda:0");
+  point.precision = row.named("precision", precision_from, "a precision such as fp32");
   point.batch = row.whole("batch").value_or(0);
   point.scenario = row.text("scenario");
   point.threads = static_cast<int>(row.whole("threads").value_or(0));

@@ -74,7 +74,7 @@ TEST(ImportCsv, SwappedCellsAreTwoFindings) {
   EXPECT_EQ(imported.contradictions[2].row, 5);
   EXPECT_NEAR(imported.contradictions[2].expected, 12.38, 0.005);
   EXPECT_DOUBLE_EQ(imported.records[1].estimates.at("step_ms").value, 923.5);
-  EXPECT_EQ(imported.records[1].point.task, "train");
+  EXPECT_EQ(imported.records[1].point.task, Task::train);
 }
 
 TEST(ImportCsv, MlperfsTableTellsNoBatch) {
@@ -172,6 +172,12 @@ TEST(ImportDeepgap, TagsNotesAndTheCurrencyComeBack) {
   EXPECT_EQ(imported("", "first; a note that holds the separator").records.at(0).annotations.notes.size(), 1U);
 }
 
+TEST(ImportDeepgap, AnUnknownTaskIsRefused) {
+  const std::string row = "r1,,chat,resnet18,native,cpu,fp32,8,batch,,ok,valid,100,,,,,,,,,\n";
+  EXPECT_EQ(error_of([&] { import_deepgap(parse_csv(by_point_header + row, "a.csv")); }),
+            "a.csv:2: invalid value 'chat' for task: expected a task such as infer");
+}
+
 TEST(ImportDeepgap, ARecordThatIsTwiceInIt) {
   const std::string row = "r1,,infer,resnet18,native,cpu,fp32,8,batch,,ok,valid,100,,,,,,,,,\n";
   EXPECT_EQ(error_of([&] { import_deepgap(parse_csv(by_point_header + row + row, "a.csv")); }),
@@ -193,6 +199,8 @@ TEST(ImportCsv, BadTablesAreOneLine) {
   EXPECT_THAT(error("model,batch,throughput\nx,1.5,3\n"), HasSubstr("'1.5' is not a whole number"));
   EXPECT_THAT(error("model,batch,througput\nx,1,3\n"), HasSubstr("deepgap does not know 'througput'"));
   EXPECT_THAT(error("model,model\nx,1\n"), HasSubstr("two columns are named 'model'"));
+  EXPECT_THAT(error("model,task,throughput\nx,chat,3\n"),
+              HasSubstr("invalid value 'chat' for task: expected infer, train or generate; the"));
   EXPECT_THAT(error("model,throughput\n"), HasSubstr("no row below the header"));
   EXPECT_THAT(error("model,throughput\n,3\n"), HasSubstr("no model"));
   EXPECT_THAT(error("model,throughput\n\"x,3\n"), HasSubstr("a quote begins here"));

@@ -34,7 +34,9 @@ DatasetKey dataset_key(const Point& point);
 
 // A chart shows one workload; the other settings distinguish its lines.
 struct WorkloadKey {
-  std::string model, task, model_hash, weights, dataset, dataset_hash;  // model, dataset: empty if there is a hash
+  std::string model;
+  Task task = Task::infer;
+  std::string model_hash, weights, dataset, dataset_hash;  // model, dataset: empty if there is a hash
   auto operator<=>(const WorkloadKey&) const = default;
 };
 WorkloadKey workload_key(const Point& point);
@@ -46,7 +48,7 @@ struct ReferenceSubject {
   std::string backend;  // that is to be compared with it
   bool int8 = false;    // the Model may have to be quantized
   std::map<std::string, std::string> quantize;
-  std::string task;
+  Task task = Task::infer;
   auto operator<=>(const ReferenceSubject&) const = default;
 };
 ReferenceSubject reference_subject(const Point& point);

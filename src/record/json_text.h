@@ -12,21 +12,20 @@ namespace deepgap {
 // The same with U+FFFD for each byte that is no part of valid UTF-8, so that dump() never throws.
 nlohmann::json valid_utf8(nlohmann::json json);
 
-template <>
-struct JsonText<Outcome> {
-  static std::string_view text(Outcome outcome) { return name_of(outcome); }
-  static std::optional<Outcome> parse(std::string_view text) { return outcome_from(text); }
+// An enum of which name_of() gives names and `from` the values again.
+template <typename T, std::optional<T> (*from)(std::string_view)>
+struct NamedText {
+  static std::string_view text(T value) { return name_of(value); }
+  static std::optional<T> parse(std::string_view text) { return from(text); }
 };
 template <>
-struct JsonText<Verdict> {
-  static std::string_view text(Verdict verdict) { return name_of(verdict); }
-  static std::optional<Verdict> parse(std::string_view text) { return verdict_from(text); }
-};
+struct JsonText<Outcome> : NamedText<Outcome, outcome_from> {};
 template <>
-struct JsonText<Precision> {
-  static std::string_view text(Precision precision) { return name_of(precision); }
-  static std::optional<Precision> parse(std::string_view text) { return precision_from(text); }
-};
+struct JsonText<Verdict> : NamedText<Verdict, verdict_from> {};
+template <>
+struct JsonText<Precision> : NamedText<Precision, precision_from> {};
+template <>
+struct JsonText<Task> : NamedText<Task, task_from> {};
 template <>
 struct JsonText<DeviceId> {
   static std::string text(const DeviceId& device) { return device_name(device); }

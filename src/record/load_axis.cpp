@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "record/fact_values.h"
+#include "record/task_traits.h"
 
 #include <fmt/format.h>
 
@@ -27,7 +28,10 @@ ScenarioTraits scenario_traits(const std::string& name) {
 
 std::optional<LoadAxis> load_axis(const std::string& scenario) { return scenario_traits(scenario).load_axis; }
 
-std::string unit_of_work(const Point& point) { return point.task == "train" ? "step" : scenario_traits(point.scenario).unit; }
+std::string unit_of_work(const Point& point) {
+  const std::string& unit = task_traits(point.task).unit;
+  return unit.empty() ? scenario_traits(point.scenario).unit : unit;
+}
 
 std::string unit_of_work(const Record& record) {
   const auto* unit = fact_as<std::string>(record.facts, "unit");

@@ -30,6 +30,14 @@ TEST(LoadAxis, OfAScenarioThatIsNotKnownThereIsNone) {
   EXPECT_EQ(without_load(point), point);
 }
 
+TEST(Task, SortsByNameAndIsFoundByIt) {
+  for (const Task task : all_tasks) {
+    EXPECT_EQ(task_from(name_of(task)), task);
+    for (const Task other : all_tasks) EXPECT_EQ(task < other, name_of(task) < name_of(other));
+  }
+  EXPECT_EQ(task_from("chat"), std::nullopt);
+}
+
 TEST(UnitOfWork, IsTheRecordsOwnOrThatOfItsPoint) {
   Record record;
   record.point = surge();
@@ -37,7 +45,7 @@ TEST(UnitOfWork, IsTheRecordsOwnOrThatOfItsPoint) {
   record.facts["unit"] = std::string("tile");
   EXPECT_EQ(unit_of_work(record), "tile");
   Point trains;
-  trains.task = "train";
+  trains.task = Task::train;
   EXPECT_EQ(unit_of_work(trains), "step");
   EXPECT_EQ(units_text(1, "query"), "1 query");
   EXPECT_EQ(units_text(12, "query"), "12 queries");

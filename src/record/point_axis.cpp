@@ -4,7 +4,7 @@ namespace deepgap {
 
 void forget_axis(Point& point, const std::string& axis) {
   if (axis == "model" || axis == "weights") point.model_hash.clear();
-  if (axis == "task") point.task.clear();
+  if (axis == "task") point.task = {};
   if (axis == "model") point.model.clear();
   if (axis == "weights") point.weights.clear();
   if (axis == "dataset") point.dataset.clear();

@@ -49,7 +49,7 @@ std::string run_command_of(const Point& point) {
   const auto add = [&](const char* flag, const std::string& value, const std::string& otherwise) {
     if (value != otherwise) command += fmt::format(" --{} {}", flag, shell_quoted(value));
   };
-  add("task", point.task, usual.task);
+  add("task", std::string(name_of(point.task)), std::string(name_of(usual.task)));
   add("weights", point.weights, usual.weights);
   add("dataset", point.dataset, usual.dataset);
   add("backend", point.backend, "");

@@ -97,7 +97,7 @@ TEST(PointJson, EveryFieldMakesAnotherId) {
     EXPECT_NE(point_id(other), point_id(base));
     EXPECT_EQ(point_from_json(json::parse(point_to_json(other).dump())), other);
   };
-  differs([](Point& p) { p.task = "train"; });
+  differs([](Point& p) { p.task = Task::train; });
   differs([](Point& p) { p.model += "x"; });
   differs([](Point& p) { p.model_hash = "00"; });
   differs([](Point& p) { p.weights = "imagenet"; });

@@ -131,7 +131,7 @@ using Columns = std::vector<ExportColumn>;
 void add_point_columns(Columns& c) {
   c.push_back(of_one("record_id", [](const Record& r) { return text(r.record_id); }));
   c.push_back({"point_id", [](const ExportRow& row) { return text(row.point_id); }});
-  c.push_back(of_record("task", [](const Record& r) { return text(r.point.task); }));
+  c.push_back(of_record("task", [](const Record& r) { return text(std::string(name_of(r.point.task))); }));
   c.push_back(of_record("model", [](const Record& r) { return text(r.point.model); }));
   c.push_back(of_record("backend", [](const Record& r) { return text(r.point.backend); }));
   c.push_back(of_record("device", [](const Record& r) { return text(placement_name(r.point.placement)); }));

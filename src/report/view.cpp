@@ -30,7 +30,7 @@ struct Property {
 };
 
 constexpr Property properties[] = {
-    {"task", false, [](const PointSummary& p) { return p.point.task; }},
+    {"task", false, [](const PointSummary& p) { return std::string(name_of(p.point.task)); }},
     {"device", false, [](const PointSummary& p) { return device_text(p); }},
     {"placement", false, [](const PointSummary& p) { return p.identity.device.empty() ? "" : placement_name(p.point.placement); }},
     {"precision", false, [](const PointSummary& p) { return std::string(name_of(p.point.precision)); }},

@@ -5,6 +5,7 @@
 #include "record/load_axis.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
+#include "record/task_traits.h"
 #include "record/tenant_set.h"
 
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ std::string why_set_apart(const std::vector<Job*>& jobs) {
 
 std::string why_apart(const Job& job) {
   const Point& point = job.point;
-  if (point.task != "infer") return fmt::format("task {} has no queries that could take turns", point.task);
+  if (!task_traits(point.task).takes_turns) return fmt::format("task {} has no queries that could take turns", name_of(point.task));
   if (!scenario_traits(point.scenario).one_by_one)
     return fmt::format("scenario {} cannot pause between time slices as batch and single-stream can", point.scenario);
   if (is_remote(point.placement)) return "a server may do other work between time slices";

@@ -78,7 +78,7 @@ TEST(Interleave, WhatOthersWouldChangeStaysApart) {
     return chosen.note;
   };
   EXPECT_THAT(note_of([](Job& job) { job.point.scenario = "server"; }), HasSubstr("one after the other, not interleaved: scenario server"));
-  EXPECT_THAT(note_of([](Job& job) { job.point.task = "train"; }), HasSubstr("task train"));
+  EXPECT_THAT(note_of([](Job& job) { job.point.task = Task::train; }), HasSubstr("task train"));
   EXPECT_THAT(note_of([](Job& job) { job.point.placement.processes = 2; }), HasSubstr("several processes"));
   EXPECT_THAT(note_of([](Job& job) { job.point.placement.devices = {DeviceId{"", "cuda", 0}}; }), HasSubstr("on cuda the power"));
   EXPECT_THAT(note_of([](Job& job) { job.point.options["streams"] = "4"; }), HasSubstr("streams=4 keeps several queries in flight"));

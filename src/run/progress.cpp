@@ -1,6 +1,5 @@
 #include "run/progress.h"
 
-#include "analysis/work_rate.h"
 #include "base/console.h"
 #include "base/quantity.h"
 #include "base/text.h"
@@ -10,6 +9,7 @@
 #include "record/fact_values.h"
 #include "record/option_text.h"
 #include "record/record_json.h"
+#include "record/task_traits.h"
 #include "record/verdict.h"
 #include "run/run_summary.h"
 #include "run/text_table.h"
@@ -46,12 +46,6 @@ bool is_standard_output(std::FILE* out) {
 // is one over that time.
 double relative_half_width(double throughput, double low, double high) { return (throughput / low - throughput / high) / 2; }
 
-// Returns the times that a line states, with their names.
-std::vector<std::pair<const char*, const char*>> times_of(const Point& point) {
-  if (point.task == "generate") return {{"ttft_p50_ms", "TTFT"}, {"tpot_ms", "TPOT"}};
-  return {{"latency_p50_ms", "p50"}};
-}
-
 // One event for a program that reads the progress. In ASCII, so that each line is valid whatever a model's name holds.
 void say_event(std::FILE* out, const nlohmann::json& event) {
   say(out, event.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
@@ -73,7 +67,7 @@ std::string result_text(const Record& record, bool with_reason) {
     if (estimate.low && estimate.high && *estimate.low > 0)
       text += fmt::format(" ({})", plus_minus_text(relative_half_width(estimate.value, *estimate.low, *estimate.high)));
   }
-  for (const auto& [metric, name] : times_of(record.point)) {
+  for (const auto& [metric, name] : task_traits(record.point.task).times) {
     const auto time = record.estimates.find(metric);
     if (time != record.estimates.end()) text += fmt::format(", {} {}", name, milliseconds_text(time->second.value));
   }

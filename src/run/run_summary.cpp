@@ -3,13 +3,13 @@
 #include "analysis/latency_percentile.h"
 #include "analysis/point_verdict.h"
 #include "analysis/words.h"
-#include "analysis/work_rate.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/record_json.h"
+#include "record/task_traits.h"
 #include "record/verdict.h"
 #include "run/text_table.h"
 
@@ -81,7 +81,7 @@ std::string options_without(const std::set<std::string>& names, Point point) {
 }
 
 std::vector<Column> rate_columns(const std::vector<PointSummary>& points) {
-  const auto generates = [](const PointSummary& point) { return point.point.task == "generate"; };
+  const auto generates = [](const PointSummary& point) { return point.point.task == Task::generate; };
   const bool all = std::all_of(points.begin(), points.end(), generates), any = std::any_of(points.begin(), points.end(), generates);
   const auto value = [](const char* metric) { return [metric](const PointSummary& point) { return number(point, metric); }; };
   std::vector<Column> columns;

@@ -77,7 +77,7 @@ TEST(RunSummary, table_shows_values_and_outcomes_and_only_columns_that_differ) {
 // One that generates, of 8 answers a second with 16 tokens each.
 Record generated_record() {
   Record record = ok_record(1, 8);
-  record.point.task = "generate";
+  record.point.task = Task::generate;
   record.estimates["output_tokens_per_s"] = {128, 125, 131, 100};
   record.estimates["ttft_p50_ms"] = {20, {}, {}, 100};
   record.estimates["tpot_ms"] = {6.5, {}, {}, 100};
@@ -187,7 +187,7 @@ TEST(Winner, is_named_with_its_lead_or_without_a_difference) {
   EXPECT_NE(once[0].text.find("not compared (single run); add --repeats 5, or --duel backend"), std::string::npos) << once[0].text;
   std::vector<Record> generated = engines(100, 150, 1);
   for (Record& record : generated) {
-    record.point.task = "generate";
+    record.point.task = Task::generate;
     record.estimates["output_tokens_per_s"] = record.estimates.at("throughput");
   }
   ASSERT_NE(winner_lines(summarize_points(generated)).at(0).text.find("add --repeats 5"), std::string::npos);

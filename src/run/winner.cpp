@@ -4,8 +4,8 @@
 #include "analysis/peaks.h"
 #include "analysis/ratio_text.h"
 #include "analysis/words.h"
-#include "analysis/work_rate.h"
 #include "base/quantity.h"
+#include "record/task_traits.h"
 #include "stats/multiple.h"
 
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ WinnerLine line_of(const Workload& workload, const std::vector<Peak>& best) {
   if (!comparison) return {fmt::format("{}: {} vs {}: not compared, one of them has no throughput", workload.label, first, second)};
   if (!comparison->interval) {
     const Point& point = best[0].point->point;
-    const bool can_duel = point.backend != best[1].point->point.backend && point.task == Point().task;
+    const bool can_duel = point.backend != best[1].point->point.backend && task_traits(point.task).takes_turns;
     return {fmt::format("{}: {} vs {}: not compared ({}); add --repeats 5{}", workload.label, first, second, why_too_few(*comparison),
                         can_duel ? ", or --duel backend, which answers sooner" : "")};
   }

@@ -65,7 +65,7 @@ std::vector<Dictionary> dictionaries() {
           {"engine", [](const PointSummary& p) { return p.point.backend; }},
           {"precision", [](const PointSummary& p) { return std::string(name_of(p.point.precision)); }},
           {"scenario", [](const PointSummary& p) { return p.point.scenario; }},
-          {"task", [](const PointSummary& p) { return p.point.task; }},
+          {"task", [](const PointSummary& p) { return std::string(name_of(p.point.task)); }},
           {"options", [](const PointSummary& p) { return options_text(p.point); }},
           {"state", state_of}};
 }

@@ -113,7 +113,11 @@ int64_t RecordWriter::point_of(const Record& record) {
   return find_or_insert(
       "p" + id, find_point_, [&](SqlStatement& s) { s.bind(0, id); }, insert_point_,
       [&](SqlStatement& s) {
-        s.bind(0, id).bind(1, point.task).bind(2, point.model).bind(3, point.backend).bind(4, placement_name(point.placement));
+        s.bind(0, id)
+            .bind(1, std::string(name_of(point.task)))
+            .bind(2, point.model)
+            .bind(3, point.backend)
+            .bind(4, placement_name(point.placement));
         s.bind(5, name_of(point.precision)).bind(6, point.batch).bind(7, point.scenario).bind(8, int64_t{point.threads});
         s.bind(9, point_to_json(point).dump());
       });

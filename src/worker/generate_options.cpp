@@ -22,8 +22,6 @@ OptionTable<GenerateOptions> make_table() {
 
 }  // namespace
 
-bool generates(const Point& point) { return point.task == "generate"; }
-
 const OptionTable<GenerateOptions>& generate_options() {
   static const OptionTable<GenerateOptions> table = make_table();
   return table;

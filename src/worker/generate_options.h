@@ -5,16 +5,11 @@
 #include "generate/prompts.h"
 
 #include <deepgap/backend.h>
-#include <deepgap/point.h>
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace deepgap {
-
-bool generates(const Point& point);
 
 struct GenerateOptions {
   Lengths prompt_tokens{512};

@@ -10,6 +10,7 @@
 #include "model/onnx_test_set.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
+#include "record/task_traits.h"
 #include "record/tenant_set.h"
 #include "telemetry/environment.h"
 #include "telemetry/gpu_copies.h"
@@ -18,7 +19,7 @@
 #include "worker/memory_limit.h"
 #include "worker/process_facts.h"
 #include "worker/remote_model.h"
-#include "worker/train_samples.h"
+#include "worker/task_work.h"
 
 #include <deepgap/error.h>
 
@@ -54,16 +55,6 @@ Nanoseconds linger_for(const Point& point, size_t cpus) {
   return computed_here || cpus < 4 ? 0 : most;
 }
 
-}  // namespace
-
-ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
-  ModelRequest request{point.model, point.weights, options.seed, options.shapes, cache_dir, default_data_dir()};
-  request.trains = trains(point);
-  request.generates = generates(point);
-  request.numbers = options.input_numbers;
-  return sized_by_dataset(std::move(request), point.dataset);
-}
-
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary) {
   DatasetRequest request;
   request.name = point.dataset;
@@ -83,21 +74,37 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   return request;
 }
 
-PromptRequest prompt_request(const Point& point, const PointOptions& options) {
-  const GenerateOptions& generate = options.generate;
-  return {point.dataset,  generate.prompt_tokens, generate.output_tokens, generate.shared_prefix,
-          generate.reuse, options.seed,           options.samples};
+}  // namespace
+
+ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
+  ModelRequest request{point.model, point.weights, options.seed, options.shapes, cache_dir, default_data_dir()};
+  request.task = point.task;
+  request.numbers = options.input_numbers;
+  return sized_by_dataset(std::move(request), point.dataset);
+}
+
+std::unique_ptr<Dataset> open_samples(const Point& point, const PointOptions& options, const GraphSummary& summary,
+                                      const std::vector<SteeringInput>& steering, std::map<std::string, IntegerRange> integers) {
+  if (task_traits(point.task).tokens) {
+    const GenerateOptions& generate = options.generate;
+    return open_prompts({point.dataset, generate.prompt_tokens, generate.output_tokens, generate.shared_prefix, generate.reuse,
+                         options.seed, options.samples});
+  }
+  DatasetRequest request = dataset_request(point, options, summary);
+  request.integer_values = std::move(integers);
+  request.numbers = with_given(steering, request.numbers);
+  return open_dataset(request);
 }
 
 LoadedModelKey loaded_model_key(const Point& point) {
-  LoadedModelKey key{model_key(point), trains(point), generates(point)};
+  LoadedModelKey key{model_key(point), point.task};
   if (is_remote(point.placement)) key.model.server = placement_name(point.placement);
   if (!onnx_test_sets(point.dataset).empty()) key.model.sized_by = point.dataset;
   return key;
 }
 
 bool needs_quantizing(const Point& point, bool computes, const GraphSummary& summary) {
-  if (!computes || trains(point) || generates(point) || is_remote(point.placement)) return false;
+  if (!computes || point.task != Task::infer || is_remote(point.placement)) return false;
   return point.precision == Precision::int8 && !has_quantization(summary);
 }
 
@@ -191,21 +198,15 @@ bool Group::open_other_models(const WorkOrder& order, const PointOptions& option
   return true;
 }
 
-std::unique_ptr<Dataset> Group::open_tensors(const WorkOrder& order, const PointOptions& options) const {
-  DatasetRequest request = dataset_request(order.point, options, model_->summary());
-  request.integer_values = integer_values(model_->graph());
-  request.numbers = with_given(steering_inputs(model_->graph()), request.numbers);
-  return open_dataset(request);
-}
-
 void Group::open_other_dataset(const WorkOrder& order, const PointOptions& options) {
   DatasetKey wanted = dataset_key(order.point);
   wanted.least = mlperf_library_size(order.point);
-  if (trains(order.point)) wanted.samples = std::to_string(options.samples);  // follows from the batch where nobody said it
+  wanted.samples = std::to_string(options.samples);  // may follow from the batch
   if (dataset_ && wanted == dataset_key_) return;
   drop_sessions();
   targeted_.reset();
-  dataset_ = generates(order.point) ? open_prompts(prompt_request(order.point, options)) : open_tensors(order, options);
+  const Graph& graph = model_->graph();
+  dataset_ = open_samples(order.point, options, model_->summary(), steering_inputs(graph), integer_values(graph));
   samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));
   std::iota(samples_.begin(), samples_.end(), 0U);
   dataset_key_ = wanted;
@@ -213,7 +214,8 @@ void Group::open_other_dataset(const WorkOrder& order, const PointOptions& optio
 
 // Each rank begins elsewhere, so that together they take larger batches of the same samples.
 void Group::add_targets(const WorkOrder& order, const PointOptions& options, Inputs& inputs) {
-  targeted_ = make_train_samples(*dataset_, model_->summary().outputs, options.train);
+  targeted_ = task_work(order.point).targeted(*dataset_, model_->summary().outputs, options);
+  if (targeted_ == nullptr) return;
   targeted_->load(samples_);
   inputs.dataset = targeted_.get();
   const size_t first = samples_.size() * static_cast<size_t>(order.rank) / static_cast<size_t>(order.ranks);
@@ -232,7 +234,7 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
   heartbeat_.beat();
   Inputs inputs{model_, served_ == nullptr ? model_ : served_, {}, dataset_.get(), samples_, load_s_, shared};
-  if (trains(order.point)) add_targets(order, options, inputs);
+  add_targets(order, options, inputs);
   if (needs_quantizing(order.point)) {
     inputs.engine_model = quantized_;
     inputs.quantize_facts = quantize_facts_;

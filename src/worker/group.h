@@ -26,8 +26,7 @@ namespace deepgap {
 // Identifies the Model that a process has loaded.
 struct LoadedModelKey {
   ModelKey model;
-  bool trains = false;     // in its training form
-  bool generates = false;  // as what takes prompts
+  Task task = Task::infer;  // which decides its form
   auto operator<=>(const LoadedModelKey&) const = default;
 };
 
@@ -112,7 +111,6 @@ class Group {
   void drop_sessions();
   void open_models(const WorkOrder& order, const PointOptions& options);
   bool open_other_models(const WorkOrder& order, const PointOptions& options);
-  std::unique_ptr<Dataset> open_tensors(const WorkOrder& order, const PointOptions& options) const;
   void open_other_dataset(const WorkOrder& order, const PointOptions& options);
   void add_targets(const WorkOrder& order, const PointOptions& options, Inputs& inputs);
   Calibration calibration(const WorkOrder& order, const PointOptions& options) const;
@@ -122,12 +120,10 @@ class Group {
 
 // These say how a Point's Model and Dataset are requested; the inspection uses them too.
 struct ModelRequest;
-struct DatasetRequest;
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
-// The request leaves out what the network itself says about its inputs (model/integer_values.h, model/steering_inputs.h).
-// prompt_request() is for task generate.
-PromptRequest prompt_request(const Point& point, const PointOptions& options);
-DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
+// `steering` and `integers` are what the network itself says about its inputs.
+std::unique_ptr<Dataset> open_samples(const Point& point, const PointOptions& options, const GraphSummary& summary,
+                                      const std::vector<SteeringInput>& steering, std::map<std::string, IntegerRange> integers = {});
 // The key includes what the Dataset gives it.
 LoadedModelKey loaded_model_key(const Point& point);
 // Returns whether this Point's engine, which `computes` or does not, gets the QDQ form of the Model instead of the Model.

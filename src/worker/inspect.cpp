@@ -19,7 +19,7 @@
 #include "worker/process_facts.h"
 #include "worker/remote_model.h"
 #include "worker/standstill.h"
-#include "worker/task_support.h"
+#include "worker/task_work.h"
 
 #include <deepgap/batching.h>
 #include <deepgap/error.h>
@@ -156,22 +156,18 @@ class Inspection {
     return found->second;
   }
 
-  static std::unique_ptr<Dataset> open_samples(const Point& point, const PointOptions& options, const ModelOutline& model) {
-    if (generates(point)) return open_prompts(prompt_request(point, options));
-    DatasetRequest request = dataset_request(point, options, model.summary);
-    request.numbers = with_given(model.steering, request.numbers);
-    return open_dataset(request);
-  }
-
   // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
   void require_dataset(const Point& point, const PointOptions& options, const ModelOutline& model) {
     DatasetKey dataset_wanted = dataset_key(point);
-    if (trains(point)) dataset_wanted.samples = std::to_string(options.samples);  // follows from the batch where nobody said it
+    dataset_wanted.samples = std::to_string(options.samples);  // may follow from the batch
     dataset_wanted.seed.clear();
     const std::tuple key{dataset_wanted, outline_key(point), options.end_to_end.on()};
-    if (const auto known = datasets_.find(key); known != datasets_.end()) return require_full_batch(point, options, known->second);
+    const auto require_samples = [&](size_t size) {
+      task_work(point).require_samples(point, std::min(static_cast<int64_t>(size), options.samples));
+    };
+    if (const auto known = datasets_.find(key); known != datasets_.end()) return require_samples(known->second);
     about_to_({fmt::format("dataset {}", point.dataset), ""});
-    const auto dataset = open_samples(point, options, model);
+    const auto dataset = open_samples(point, options, model.summary, model.steering);
     require_pictures(point, options.end_to_end, *dataset);
     std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
     std::iota(samples.begin(), samples.end(), 0U);
@@ -179,15 +175,7 @@ class Inspection {
     if (lack_of_memory(model.summary.inputs, samples.size(), point.batch, memory_for_worker(SystemRoot("/"))).empty())
       dataset->load(samples);
     datasets_.emplace(key, dataset->size());  // only now: whoever looks for the axis to blame tries the same one again
-    require_full_batch(point, options, dataset->size());
-  }
-
-  // A query may hold a sample twice; a step that does would learn from fewer than it says.
-  static void require_full_batch(const Point& point, const PointOptions& options, size_t size) {
-    const int64_t there = std::min(static_cast<int64_t>(size), options.samples);
-    if (!trains(point) || there >= point.batch) return;
-    throw Error(ErrorKind::usage,
-                fmt::format("task train: {} samples of dataset {} do not fill a batch of {}", there, point.dataset, point.batch));
+    require_samples(dataset->size());
   }
 
   // Checks that the dataset still has the content that the Point names (deepgap names it when it repeats a Point).

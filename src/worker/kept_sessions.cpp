@@ -15,7 +15,7 @@ bool are_for_it_alone(const OrderContext& context) {
   const WorkOrder& order = context.order;
   const Point& point = order.point;
   const bool has_company = order.ranks > 1 || order.interleaved || tenant_place(point) || contender_place(point);
-  return has_company || !context.prepared.computes || trains(point) || generates(point) || is_remote(point.placement) || is_mlperf(point) ||
+  return has_company || !context.prepared.computes || point.task != Task::infer || is_remote(point.placement) || is_mlperf(point) ||
          context.prepared.options.end_to_end.on();
 }
 

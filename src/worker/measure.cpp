@@ -8,13 +8,13 @@
 #include "model/weights/safetensors.h"
 #include "record/point_option.h"
 #include "record/search_marks.h"
+#include "record/task_traits.h"
 #include "record/tenant_set.h"
 #include "record/verdict.h"
 #include "telemetry/environment.h"
 #include "worker/accuracy.h"
 #include "worker/classes.h"
 #include "worker/energy_windows.h"
-#include "worker/expected.h"
 #include "worker/generate_verdict.h"
 #include "worker/latency_modes.h"
 #include "worker/loaded_order.h"
@@ -23,7 +23,7 @@
 #include "worker/process_facts.h"
 #include "worker/quantized_model.h"
 #include "worker/session_counts.h"
-#include "worker/task_support.h"
+#include "worker/task_work.h"
 
 #include <fmt/format.h>
 
@@ -164,7 +164,7 @@ bool Measurement::run() {
   require_support(backend, order_, prepared_, inputs_.model->summary());
   at_ = "preparation";
   if (!has_engine_model()) return false;
-  const Expected expected = expected_of(order_, prepared_, inputs_);
+  const Expected expected = expected_of(context_);
   if (expected.missing()) return false;
   keep(expected);
   idle();
@@ -232,7 +232,7 @@ Target* Measurement::check(const Expected& expected) {
   Target* joined = nullptr;
   phase("check", [&] {
     const SessionsCheck* known = loaded_->known_check();
-    checked_ = known != nullptr ? *known : hold_against(expected, *loaded_, context_);
+    checked_ = known != nullptr ? *known : task_work(order_.point).check(expected, *loaded_, context_);
     keep(checked_);
     if (record_.outcome == Outcome::ok && !stop_if_interrupted()) joined = &loaded_->join();
   });
@@ -278,7 +278,7 @@ void Measurement::fill(const DriverContext& context) {
 }
 
 void Measurement::judge_tokens() {
-  if (!generates(order_.point)) return;
+  if (!task_traits(order_.point.task).tokens) return;
   record_.series = std::move(own_series_);
   judge_generation(record_, prepared_.options, prepared_.options.peak_search ? BoundRule::nearest_rank : BoundRule::shown);
   own_series_ = std::exchange(record_.series, {});
@@ -336,15 +336,12 @@ void Measurement::keep(const Group::Inputs& inputs) {
   record_.facts["model.content_hash"] = summary.content_hash;
   note_zero_sizes();
   record_.parameters = summary.parameters;
-  const ItemWork work = item_work(order_.point, *inputs.model, prepared_.options);
-  record_.macs_per_item = work.macs;
-  record_.flop_per_item = work.flop;
-  record_.bytes_per_item = work.bytes;
+  task_work(order_.point).note_work(record_, *inputs.model, prepared_.options);
 }
 
 // So that nobody wonders at a batch that the file has not.
 void Measurement::note_zero_sizes() {
-  if (is_remote(order_.point.placement) || generates(order_.point) || !is_model_file(order_.point.model)) return;
+  if (is_remote(order_.point.placement) || task_traits(order_.point.task).tokens || !is_model_file(order_.point.model)) return;
   const std::vector<std::string> zeros = read_onnx_zero_sizes(order_.point.model);
   if (!zeros.empty()) record_.facts[zero_sizes_fact] = printable(fmt::format("{}: 0 in the file, read as open", join(zeros, ", ")));
 }

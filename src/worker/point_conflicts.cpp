@@ -30,7 +30,8 @@ void add_power(const Point& point, Features& features) {
 }
 
 Features features_of(const Point& point) {
-  Features features{{"task=" + point.task, point.task}};
+  const std::string task(name_of(point.task));
+  Features features{{"task=" + task, task}};
   if (point.batch > 1) features.emplace("batch", "batch");
   if (point.placement.processes > 1) features.emplace("processes", "processes");
   for (const auto& [name, value] : point.options) {

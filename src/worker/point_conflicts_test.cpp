@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 Point point_of(const std::string& task, const std::map<std::string, std::string>& options) {
   Point point;
-  point.task = task;
+  point.task = *task_from(task);
   point.batch = 1;
   point.options = options;
   return point;

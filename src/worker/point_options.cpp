@@ -9,6 +9,7 @@
 #include "scenario/mlperf/run_options.h"
 #include "worker/input_values.h"
 #include "worker/point_conflicts.h"
+#include "worker/task_work.h"
 
 #include <deepgap/error.h>
 
@@ -193,20 +194,12 @@ const OptionTable<PointOptions>& own_options() {
   return table;
 }
 
-void set_train_defaults(const Point& point, PointOptions& sorted) {
-  sorted.samples = train_samples(point);
-  const std::string optimizer = option_of(point, "optimizer");
-  if (optimizer == "adam" || optimizer == "adamw") sorted.train.learning_rate = 0.001;
-  if (optimizer == "adamw") sorted.train.weight_decay = 0.01;
-}
-
 // Hands each option of a Point to what it is for. Throws Error{usage} for one that nothing takes.
 class OptionSorter {
  public:
   OptionSorter(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<OptionInfo>& scenario)
       : point_(point), backend_(backend), scenario_(scenario) {
-    if (trains(point)) set_train_defaults(point, sorted_);
-    if (generates(point)) sorted_.samples = usual_prompts;
+    task_work(point).set_defaults(point, sorted_);
     for (const auto& [name, value] : point.options) {
       if (!sort_by_prefix(name, value)) sort_plain(name, value);
     }
@@ -264,7 +257,7 @@ const std::vector<OptionInfo>& worker_options() { return own_options().infos(); 
 
 PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<OptionInfo>& scenario) {
   refuse_point_conflicts(point);
-  require_training(point);
+  task_work(point).require(point);
   return OptionSorter(point, backend, scenario).take();
 }
 
@@ -286,7 +279,7 @@ EngineRequest engine_request(const Point& point, const PointOptions& options) {
   request.options = options.backend;
   request.train = options.train;
   request.generate.unique_seed = options.generate.unique_seed;
-  if (trains(point)) request.batch_sizes = train_batch_sizes(point, options.train);
+  task_work(point).complete(request, point, options);
   return request;
 }
 

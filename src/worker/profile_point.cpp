@@ -8,7 +8,7 @@
 #include "worker/mlperf_run.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
-#include "worker/profile_step.h"
+#include "worker/task_work.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,8 +26,7 @@ PointOptions options_of(const Point& point) {
 }  // namespace
 
 std::string why_not_profiled(const Point& point) {
-  if (trains(point) && point.placement.devices.front().kind != "cuda") return "a training has no layers that are timed one by one";
-  if (trains(point) && point.placement.processes > 1) return "it trained in several processes";
+  if (std::string why = task_work(point).why_not_profiled(point); !why.empty()) return why;
   if (is_remote(point.placement)) return "its model is on a server, which reports no times of layers";
   if (tenant_place(point)) return "it ran beside others";
   if (contender_place(point)) return "it took turns with others";
@@ -70,7 +69,7 @@ LayerProfile profile_point(const PointProfileRequest& request) {
   profile.batch = point.batch;
   profile.watch = request.watch;
   profile.count = request.count;
-  return trains(point) ? profile_step(point, options, profile) : profile_layers(profile);
+  return task_work(point).profile(point, options, profile);
 }
 
 }  // namespace deepgap

@@ -1,10 +1,9 @@
-#include "worker/profile_step.h"
+#include "worker/task_work.h"
 
 #include "base/clocks.h"
 #include "model/train_work.h"
 #include "worker/batch_runner.h"
 #include "worker/plugin.h"
-#include "worker/train_samples.h"
 #include "worker/watch_device.h"
 
 #include <deepgap/error.h>
@@ -68,7 +67,7 @@ LayerProfile profile_step(const Point& point, const PointOptions& options, const
   Backend& backend = plugin->backend();
   const CheckedInputs opened = open_checked(request.engine);
   const Model& model = *opened.engine_model;
-  const auto samples = make_train_samples(*opened.dataset, model.summary().outputs, options.train);
+  const auto samples = task_work(point).targeted(*opened.dataset, model.summary().outputs, options);
   samples->load(opened.samples);
   std::vector<std::vector<TensorView>> inputs;
   for (const uint32_t sample : opened.samples) inputs.push_back(samples->sample(sample));

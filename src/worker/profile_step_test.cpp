@@ -10,7 +10,7 @@ namespace {
 
 Point training(const char* device) {
   Point point;
-  point.task = "train";
+  point.task = Task::train;
   point.model = "mobilenet_v1:width=0.125,classes=10,image=32";
   point.backend = "libtorch";
   point.scenario = "batch";

@@ -2,10 +2,7 @@
 
 #include "base/option_values.h"
 #include "worker/mlperf_run.h"
-#include "worker/reference.h"
-#include "worker/train_check.h"
-
-#include <algorithm>
+#include "worker/task_work.h"
 
 namespace deepgap {
 
@@ -18,13 +15,7 @@ void provide_reference(const WorkOrder& order, Group& group, Heartbeat& heartbea
   const PointOptions options = sort_options(own, {}, scenario->options());
   const Group::Inputs inputs = group.inputs(order, options);
   if (inputs.engine_model == nullptr) group.quantize(order, options);
-  if (!order.check) return;
-  if (trains(order.point)) return provide_train_reference(order, options, inputs, group.clock(order));
-  const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
-  const std::string& checked = order.point.backend;
-  const auto kept = find_reference(order.cache_dir, key, checked);
-  if (kept && kept->outputs.size() == referenced_queries(batching_of(inputs.model->summary().inputs), inputs.samples.size())) return;
-  keep_reference(order.cache_dir, key, make_reference(*inputs.model, *inputs.dataset, inputs.samples, checked));
+  if (order.check) task_work(order.point).provide_reference(order, options, inputs, group.clock(order));
 }
 
 }  // namespace deepgap

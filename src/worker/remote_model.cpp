@@ -7,6 +7,7 @@
 #include "model/model_of.h"
 #include "model/model_source.h"
 #include "record/record_json.h"
+#include "record/task_traits.h"
 #include "worker/group.h"
 #include "worker/memory_limit.h"
 
@@ -108,7 +109,7 @@ void require_place(const Point& point, const PointOptions& options, ModelForm fo
   const bool all = std::all_of(devices.begin(), devices.end(), [](const DeviceId& device) { return is_remote(device); });
   if (form == ModelForm::remote && !all)
     throw Error(ErrorKind::usage, fmt::format("backend {} measures servers: give --device http://host:port{}", point.backend,
-                                              generates(point) ? "" : " or grpc://host:port"));
+                                              task_traits(point.task).tokens ? "" : " or grpc://host:port"));
   if (form != ModelForm::remote && server != devices.end())
     throw Error(ErrorKind::usage,
                 fmt::format("device {} is a server: give --backend kserve, or openai for one that generates", device_name(*server)));
@@ -126,7 +127,7 @@ std::shared_ptr<const Model> served_model(Backend& backend, const Point& point, 
   EngineRequest request = engine_request(point, options);
   request.placement.devices.resize(1);
   Graph graph = backend.remote_model(point.model, request);
-  if (generates(point)) return model_of(point.model, std::move(graph));  // prompts are of any length
+  if (task_traits(point.task).tokens) return model_of(point.model, std::move(graph));  // prompts are of any length
   require_sizes_of_server(graph, point.model, options.shapes);
   if (!options.shapes.empty()) graph = bind_shapes(graph, options.shapes);
   if (reference != nullptr) {

@@ -27,8 +27,7 @@ void fields(V& visit, ModelRequest& request) {
   visit("test_set", request.test_set);
   visit("cache_dir", request.cache_dir);
   visit("data_dir", request.data_dir);
-  visit("trains", request.trains);
-  visit("generates", request.generates);
+  visit("task", request.task);
   visit("numbers", request.numbers);
 }
 

@@ -11,7 +11,7 @@
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 #include "worker/rounding_watch.h"
-#include "worker/task_support.h"
+#include "worker/task_work.h"
 
 #include <deepgap/backend.h>
 

@@ -24,7 +24,7 @@ struct EngineChoice {
   int threads = 1;
   std::string cache_dir;
   std::map<std::string, std::string> options;  // the backend's
-  std::string task = "infer";
+  Task task = Task::infer;
 };
 
 // Views into the samples that a query is made of, with shapes of their own.

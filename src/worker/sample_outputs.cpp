@@ -71,7 +71,7 @@ OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
 }
 
 EngineChoice engine_of(const OutputsRequest& request) {
-  return {request.backend, request.device, request.precision, request.threads, request.cache_dir, request.options, "infer"};
+  return {request.backend, request.device, request.precision, request.threads, request.cache_dir, request.options, Task::infer};
 }
 
 CheckedInputs open_checked(const OutputsRequest& request) {

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "record/point_option.h"
+#include "record/task_traits.h"
 #include "record/tenant_set.h"
 #include "record/verdict.h"
 #include "scenario/stopping/stretches.h"
@@ -11,6 +12,7 @@
 #include "worker/dispatch_record.h"
 #include "worker/gpu_warmup.h"
 #include "worker/mark_meter.h"
+#include "worker/mlperf_run.h"
 #include "worker/peak_probe.h"
 #include "worker/process_facts.h"
 #include "worker/sliced_window.h"
@@ -61,7 +63,7 @@ struct Filling {
   Target& watched(const DriverContext& context, double urgent_share) {
     Target* target = &context.target;
     if (urgent_share > 0) target = &urgent.emplace(*target, urgent_share, context.clock);
-    if (generates(context.order.point)) target = &tokens.emplace(*target);
+    if (task_traits(context.order.point.task).tokens) target = &tokens.emplace(*target);
     return *target;
   }
 
@@ -380,7 +382,9 @@ Measured ScenarioDriver::measured(const DriverContext& context) {
 
 }  // namespace
 
-std::unique_ptr<WorkloadDriver> make_scenario_driver(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping) {
+std::unique_ptr<WorkloadDriver> make_scenario_driver(const Point& point, PointOptions options, StoppingSettings stopping) {
+  auto scenario = scenario_of(point);
+  scenario->parse(options.scenario);
   return std::make_unique<ScenarioDriver>(std::move(scenario), std::move(options), std::move(stopping));
 }
 

@@ -9,7 +9,7 @@
 
 namespace deepgap {
 
-// `scenario` has its options; `stopping` is that of the measured window.
-std::unique_ptr<WorkloadDriver> make_scenario_driver(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping);
+// `stopping` is that of the measured window.
+std::unique_ptr<WorkloadDriver> make_scenario_driver(const Point& point, PointOptions options, StoppingSettings stopping);
 
 }  // namespace deepgap

@@ -187,7 +187,7 @@ ScoredText score_text(const TextRequest& request, const ChunkReceiver& receive) 
   const auto plugin = open_plugin(request.engine.backend);
   const auto clock = make_real_clock();
   EngineChoice engine = engine_of(request.engine);
-  engine.task = "generate";
+  engine.task = Task::generate;
   const LoadedScorer file(plugin->backend(), *clock, engine, request.engine.model);
   std::optional<LoadedScorer> reference;
   if (!request.against.empty()) {

@@ -34,7 +34,7 @@ bool queries_take_time(const Options& backend) {
 
 bool only_answers_move_it(const Point& point, const PointOptions& options) {
   if (options.dispatch.max_delay > 0) return false;  // a batch that does not fill waits
-  if (point.task == "train" || scenario_traits(point.scenario).takes_all) return true;
+  if (scenario_traits(point.scenario).takes_all) return true;
   if (point.scenario == "concurrency") return is_zero(value_of(options.scenario, "think_time", "0s"));
   return point.scenario == "multi-stream" && !options.scenario.contains("period");
 }

@@ -64,8 +64,7 @@ TEST(Standstill, IsNoneWhereQueriesComeByTheClock) {
 TEST(Standstill, IsOfTrainingsToo) {
   Point point;
   point.backend = "null";
-  point.task = "train";
-  point.scenario = "server";
+  point.task = Task::train;
   point.options = {{"clock", "virtual"}};
   PointOptions options;
   options.backend = {{"latency", "0ns"}};

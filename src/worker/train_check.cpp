@@ -29,10 +29,6 @@ constexpr int train_edition = 1;  // changed when what a step computes changes
 constexpr int64_t kept_elements = 4096;
 constexpr const char* reference_engine = "libtorch";
 
-std::string reference_path(const std::string& cache_dir, const std::string& key) {
-  return fmt::format("{}/references/{}.train.safetensors", cache_dir, key);
-}
-
 // The limits: how far a loss may be from the reference's, as a share, and how much larger the weights' movement must be than its error.
 // Adam's first steps have the size of the learning rate whatever the gradient, so that rounding turns those of tiny gradients round.
 struct Tolerance {
@@ -88,6 +84,25 @@ double run_step(Target& target, Clock& clock, const std::vector<uint32_t>& sampl
   return loss;
 }
 
+// Returns the path of the reference in the cache, made from all that decides it.
+std::string reference_file(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs) {
+  const int64_t batch = checked_batch(order.point, options.train);
+  const TrainSettings& train = options.train;
+  Hasher hasher;
+  hasher.add_value(train_edition);
+  hasher.add(std::string_view(inputs.model->summary().content_hash));
+  for (const int64_t value : {batch, checked_steps, static_cast<int64_t>(train.optimizer), static_cast<int64_t>(train.loss),
+                              train.accumulation, static_cast<int64_t>(train.seed)})
+    hasher.add_value(value);
+  for (const double value : {train.learning_rate, train.momentum, train.weight_decay}) hasher.add_value(value);
+  const std::vector<uint32_t> samples = checked_samples(inputs);
+  for (int64_t step = 0; step < checked_steps; ++step) {
+    for (const uint32_t sample : samples_of_step(samples, batch, step))
+      for (const TensorView& view : inputs.dataset->sample(sample)) hasher.add(std::span(view.data, view.bytes()));
+  }
+  return fmt::format("{}/references/{}.train.safetensors", order.cache_dir, hasher.digest());
+}
+
 }  // namespace
 
 std::vector<double> run_steps(Target& target, Clock& clock, std::span<const uint32_t> samples, int64_t batch, int64_t steps,
@@ -122,29 +137,13 @@ std::string no_train_reference(const Point& point, const Graph& graph) {
   return {};
 }
 
-std::string train_reference_key(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs) {
-  const int64_t batch = checked_batch(order.point, options.train);
-  const TrainSettings& train = options.train;
-  Hasher hasher;
-  hasher.add_value(train_edition);
-  hasher.add(std::string_view(inputs.model->summary().content_hash));
-  for (const int64_t value : {batch, checked_steps, static_cast<int64_t>(train.optimizer), static_cast<int64_t>(train.loss),
-                              train.accumulation, static_cast<int64_t>(train.seed)})
-    hasher.add_value(value);
-  for (const double value : {train.learning_rate, train.momentum, train.weight_decay}) hasher.add_value(value);
-  const std::vector<uint32_t> samples = checked_samples(inputs);
-  for (int64_t step = 0; step < checked_steps; ++step) {
-    for (const uint32_t sample : samples_of_step(samples, batch, step))
-      for (const TensorView& view : inputs.dataset->sample(sample)) hasher.add(std::span(view.data, view.bytes()));
-  }
-  return hasher.digest();
-}
-
-std::optional<TrainResult> find_train_reference(const std::string& cache_dir, const std::string& key) {
-  if (cache_dir.empty() || !is_own_file(reference_path(cache_dir, key))) return std::nullopt;  // or there is none
+std::optional<TrainResult> find_train_reference(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs) {
+  if (order.cache_dir.empty()) return std::nullopt;
+  const std::string file = reference_file(order, options, inputs);
+  if (!is_own_file(file)) return std::nullopt;  // or there is none
   try {
     TrainResult result;
-    result.weights = read_safetensors(reference_path(cache_dir, key));
+    result.weights = read_safetensors(file);
     const auto losses = result.weights.find("loss");
     if (losses == result.weights.end() || losses->second.type != DataType::f64) return std::nullopt;
     result.losses.resize(static_cast<size_t>(element_count(losses->second.shape)));
@@ -157,8 +156,7 @@ std::optional<TrainResult> find_train_reference(const std::string& cache_dir, co
 }
 
 void provide_train_reference(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs, Clock& clock) {
-  const std::string key = train_reference_key(order, options, inputs);
-  if (order.cache_dir.empty() || find_train_reference(order.cache_dir, key)) return;
+  if (order.cache_dir.empty() || find_train_reference(order, options, inputs)) return;
   const auto plugin = open_plugin(reference_engine);
   LoadOptions load{engine_request(order.point, options)};
   const int64_t batch = checked_batch(order.point, options.train);
@@ -190,7 +188,7 @@ void provide_train_reference(const WorkOrder& order, const PointOptions& options
   std::copy(losses.begin(), losses.end(), writable<double>(listed).begin());
   kept.emplace("loss", std::move(listed));
   make_directories(order.cache_dir + "/references");
-  replace_file(reference_path(order.cache_dir, key), safetensors_content(kept, {{"against", "libtorch fp32 on the CPU"}}));
+  replace_file(reference_file(order, options, inputs), safetensors_content(kept, {{"against", "libtorch fp32 on the CPU"}}));
 }
 
 CheckResult compare_training(const TrainResult& reference, const TrainResult& result, const std::map<std::string, Tensor>& begin) {

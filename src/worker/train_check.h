@@ -30,13 +30,11 @@ std::vector<double> run_steps(Target& target, Clock& clock, std::span<const uint
                               const std::atomic<bool>& interrupted);
 std::map<std::string, Tensor> sampled_weights(const std::map<std::string, Tensor>& weights);
 
-// The reference, in the cache. The key is of all that decides it.
 // Why steps on the Point's devices cannot be compared with the reference; empty: they can. Dropout draws other numbers on a GPU than on the
 // CPU from the same seed.
 std::string no_train_reference(const Point& point, const Graph& graph);
 
-std::string train_reference_key(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs);
-std::optional<TrainResult> find_train_reference(const std::string& cache_dir, const std::string& key);
+std::optional<TrainResult> find_train_reference(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs);
 // Throws Error{refused} where LibTorch is not here.
 void provide_train_reference(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs, Clock& clock);
 

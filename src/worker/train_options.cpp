@@ -1,11 +1,6 @@
 #include "worker/train_options.h"
 
 #include "base/rounding.h"
-#include "record/load_axis.h"
-
-#include <deepgap/error.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -15,27 +10,6 @@ namespace {
 
 constexpr int64_t batch_to_check = 8;
 constexpr double most_loss_scale = 16'777'216;
-
-// Several processes train on the CPU that they share, or on a GPU each.
-void require_ranks(const Placement& placement) {
-  const std::vector<DeviceId>& devices = placement.devices;
-  const auto processes = static_cast<size_t>(placement.processes);
-  for (const DeviceId& device : devices) {
-    if (device.kind != devices.front().kind)
-      throw Error(ErrorKind::usage,
-                  fmt::format("processes that train together need equal devices, not {} and {}", devices.front().kind, device.kind));
-    if (std::count(devices.begin(), devices.end(), device) > 1)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}:{} is named twice: each process trains on a device of its own", device.kind, device.index));
-  }
-  const bool shared = devices.size() == 1 && (processes == 1 || devices.front().kind == "cpu");
-  if (shared || devices.size() == processes) return;
-  if (devices.size() == 1)
-    throw Error(ErrorKind::usage, fmt::format("each process trains on a device of its own: name {} devices, as in {}:0+{}:1", processes,
-                                              devices.front().kind, devices.front().kind));
-  throw Error(ErrorKind::usage,
-              fmt::format("training on {} devices takes a process for each: --processes {}", devices.size(), devices.size()));
-}
 
 std::optional<double> parse_loss_scale(const std::string& value) {
   return value == "auto" ? 0 : value == "off" ? 1 : parse_number(value, 1, most_loss_scale);
@@ -70,34 +44,14 @@ OptionTable<TrainSettings> make_table() {
 
 }  // namespace
 
-bool trains(const Point& point) { return point.task == "train"; }
-
 const OptionTable<TrainSettings>& train_options() {
   static const OptionTable<TrainSettings> table = make_table();
   return table;
 }
 
-void require_training(const Point& point) {
-  if (!trains(point)) return;
-  if (scenario_traits(point.scenario).unit != "batch")
-    throw Error(ErrorKind::usage, fmt::format("training runs scenario batch, one step after the other; leave out {}", point.scenario));
-  require_ranks(point.placement);
-}
-
-int64_t train_samples(const Point& point) {
-  constexpr int64_t epoch = 256;  // as of the study on training intensity (studies/training-intensity.toml)
-  const int64_t batch = std::max<int64_t>(point.batch, 1);
-  return std::clamp<int64_t>(4 * batch, batch, std::max(batch, epoch));
-}
-
 int64_t checked_batch(const Point& point, const TrainSettings& settings) {
   const int64_t parts = settings.accumulation, wanted = round_up(batch_to_check, parts);
   return std::min(point.batch, wanted);
-}
-
-std::vector<int64_t> train_batch_sizes(const Point& point, const TrainSettings& settings) {
-  const int64_t checked = checked_batch(point, settings);
-  return checked == point.batch ? std::vector{checked} : std::vector{checked, point.batch};
 }
 
 }  // namespace deepgap

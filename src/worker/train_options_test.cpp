@@ -1,4 +1,4 @@
-#include "worker/train_options.h"
+#include "worker/task_work.h"
 
 #include <deepgap/error.h>
 
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 Point training() {
   Point point;
-  point.task = "train";
+  point.task = Task::train;
   point.model = "resnet18";
   point.backend = "libtorch";
   point.batch = 16;
@@ -21,7 +21,7 @@ Point training() {
 
 std::string usage_of(const Point& point) {
   try {
-    require_training(point);
+    task_work(point).require(point);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
@@ -92,17 +92,22 @@ TEST(TrainOptions, ProcessesHaveEqualDevicesOfTheirOwnOrOneCpu) {
 }
 
 TEST(TrainOptions, AFewSamplesAreCheckedInEqualParts) {
+  const auto samples = [](const Point& point) {
+    PointOptions options;
+    task_work(point).set_defaults(point, options);
+    return options.samples;
+  };
   Point point = training();
-  EXPECT_EQ(train_batch_sizes(point, {}), (std::vector<int64_t>{8, 16}));
+  EXPECT_EQ(engine_request(point, {}).batch_sizes, (std::vector<int64_t>{8, 16}));
   EXPECT_EQ(checked_batch(point, {.accumulation = 3}), 9);
   EXPECT_EQ(checked_batch(point, {.accumulation = 16}), 16);
   point.batch = 4;
-  EXPECT_EQ(train_batch_sizes(point, {}), std::vector<int64_t>{4});
-  EXPECT_EQ(train_samples(point), 16);
+  EXPECT_EQ(engine_request(point, {}).batch_sizes, std::vector<int64_t>{4});
+  EXPECT_EQ(samples(point), 16);
   point.batch = 128;
-  EXPECT_EQ(train_samples(point), 256);
+  EXPECT_EQ(samples(point), 256);
   point.batch = 512;
-  EXPECT_EQ(train_samples(point), 512);
+  EXPECT_EQ(samples(point), 512);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "record/load_axis.h"
 #include "record/point_option.h"
+#include "record/task_traits.h"
 #include "scenario/turn.h"
 #include "worker/mark_meter.h"
 #include "worker/point_options.h"
@@ -35,7 +36,7 @@ struct KeptTimings final : TimingSink {
 struct Turned {
   explicit Turned(const DriverContext& context)
       : log(context.heartbeat),
-        meter(generates(context.order.point) ? static_cast<Target&>(tokens.emplace(context.target)) : context.target),
+        meter(task_traits(context.order.point.task).tokens ? static_cast<Target&>(tokens.emplace(context.target)) : context.target),
         waiting(context.clock),
         virtual_time(is_in_virtual_time(context.order.point)) {}
   TimingLog log;

@@ -72,7 +72,7 @@ class ConfinedTest(StoreCase):
 
     def inputs(self, model):
         return {"kind": "inputs", "request": {
-            "model": {"name": model, "weights": "onnx", "seed": 1, "shapes": {}, "numbers": {}, "test_set": "", "cache_dir": "", "data_dir": "", "trains": False, "generates": False}, "backend": "native", "checked": "",
+            "model": {"name": model, "weights": "onnx", "seed": 1, "shapes": {}, "numbers": {}, "test_set": "", "cache_dir": "", "data_dir": "", "task": "infer"}, "backend": "native", "checked": "",
             "device": "cpu", "precision": "fp32", "precision_of_file": False, "dataset": "seeded", "samples": 1, "threads": 1, "cache_dir": "", "options": {}, "quantize": {}}}
 
     def test_the_reader_stands_behind_its_walls(self):

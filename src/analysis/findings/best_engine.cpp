@@ -4,7 +4,7 @@
 #include "analysis/finding.h"
 #include "analysis/peaks.h"
 #include "analysis/words.h"
-#include "analysis/work_rate.h"
+#include "record/task_traits.h"
 #include "stats/multiple.h"
 
 #include <fmt/format.h>
@@ -76,7 +76,7 @@ std::string with_batch(const Peak& peak) { return fmt::format("{} at batch {}", 
 // "142.3 items/s", "46.7 tokens/s"
 std::string rate_text(const Workload& workload, const Peak& best) {
   const MetricSummary* tokens = best.point->find(rate_of(best).metric);
-  if (best.point->point.task == "generate" && tokens != nullptr)
+  if (best.point->point.task == Task::generate && tokens != nullptr)
     return fmt::format("{} {}", format_estimate(tokens->estimate), rate_of(best).unit);
   return format_estimate(best_value(workload, "throughput")->value) + " items/s";
 }

@@ -37,7 +37,7 @@ TEST(Findings, processes_that_train_together_have_an_efficiency_and_a_cost) {
   ResultsCollector collector;
   const auto add_training = [&](int devices, int64_t batch, double throughput) {
     Record record;
-    record.point.task = "train";
+    record.point.task = Task::train;
     record.point.model = "resnet50";
     record.point.batch = batch;
     record.point.placement = {devices, {}};

@@ -29,7 +29,7 @@ std::string cost(const PointSummary& point) {
 }
 
 bool trains_together(const PointSummary& point) {
-  return point.point.task == "train" && point.point.placement.processes > 1 && point.usable();
+  return point.point.task == Task::train && point.point.placement.processes > 1 && point.usable();
 }
 
 Statement training_ranks_statement(const PointSummary& point) {

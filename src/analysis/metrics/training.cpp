@@ -8,13 +8,11 @@
 namespace deepgap {
 namespace {
 
-bool trains(const Record& record) { return record.point.task == "train"; }
-
 // Seconds of the measured window for each step that was finished in it. Several processes make a step together.
 std::optional<Estimate> seconds_per_step(const Record& record) {
   const auto seconds = window_seconds(record, "steady");
   const auto timed = static_cast<int64_t>(record.timings.size()) + record.timings_dropped;
-  if (!trains(record) || record.outcome != Outcome::ok || !seconds || timed == 0) return std::nullopt;
+  if (record.point.task != Task::train || record.outcome != Outcome::ok || !seconds || timed == 0) return std::nullopt;
   const double steps = static_cast<double>(timed) / std::max(record.point.placement.processes, 1);
   return Estimate{*seconds / steps, {}, {}, timed};
 }
@@ -33,7 +31,7 @@ std::optional<Estimate> steps_per_s(const Record& record) {
 
 // Multiplies a number per item, counted on the Graph, by the items of a whole step.
 std::optional<Estimate> of_step(const Record& record, int64_t per_item) {
-  if (!trains(record) || record.outcome != Outcome::ok || per_item < 0) return std::nullopt;
+  if (record.point.task != Task::train || record.outcome != Outcome::ok || per_item < 0) return std::nullopt;
   return Estimate{static_cast<double>(per_item) * static_cast<double>(record.point.batch) / 1e9, {}, {}, 1};
 }
 

@@ -43,7 +43,7 @@ class TestPrompts {
 class GenerateRig {
  public:
   GenerateRig() {
-    options_.task = "generate";
+    options_.task = Task::generate;
     options_.threads = 2;
     options_.placement.devices = {DeviceId{"", "cpu", 0}};
     options_.clock = clock_.get();

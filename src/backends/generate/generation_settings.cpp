@@ -39,8 +39,8 @@ const OptionTable<GenerationSettings>& generation_options() {
   return table;
 }
 
-void require_generation(const std::string& engine, const GenerationSettings& settings, const std::string& task) {
-  if (task != "generate" && !settings.answers.empty())
+void require_generation(const std::string& engine, const GenerationSettings& settings, Task task) {
+  if (task != Task::generate && !settings.answers.empty())
     throw Error(ErrorKind::usage, fmt::format("{}: option answers is for --task generate, which this is not", engine));
   if (!settings.sampling.greedy()) return;
   if (settings.sampling_seed_given || settings.sampling.top_k > 0 || settings.sampling.top_p < 1)

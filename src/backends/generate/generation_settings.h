@@ -20,6 +20,6 @@ struct GenerationSettings {
 const OptionTable<GenerationSettings>& generation_options();
 // Throws Error{usage}, beginning with the engine's name, for settings of drawing where nothing is drawn, and for a file of answers in
 // another task.
-void require_generation(const std::string& engine, const GenerationSettings& settings, const std::string& task);
+void require_generation(const std::string& engine, const GenerationSettings& settings, Task task);
 
 }  // namespace deepgap

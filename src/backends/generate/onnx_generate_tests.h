@@ -27,7 +27,7 @@ class OnnxDecoderRig : public ::testing::Test, protected GenerateRig {
  protected:
   std::shared_ptr<const Model> model_of(const Graph& graph) const {
     std::ofstream(path_) << write_onnx(graph);
-    return open_model({.name = path_, .generates = true});
+    return open_model({.name = path_, .task = Task::generate});
   }
   std::vector<int64_t> tokens_of(const std::string& text) const { return make_word_tokenizer(tiny_.vocabulary)->encode(text); }
 
@@ -160,7 +160,7 @@ class OnnxGenerate : public OnnxDecoderRig {
     EXPECT_THAT(reason(), HasSubstr("device npu"));
     options_.placement.devices = {DeviceId{"", "cpu", 0}};
     EXPECT_THAT(backend_.supports(options_, GraphSummary()).reason, HasSubstr("ONNX file of a decoder with past key values"));
-    options_.task = "infer";
+    options_.task = Task::infer;
     EXPECT_THAT(error_of([&] { reason({{"answers", "x"}}); }), HasSubstr("--task generate"));
   }
 

@@ -85,9 +85,9 @@ Support torch_support(const EngineRequest& request, const GraphSummary& graph, c
   const TorchSettings settings = torch_options(cuda).parse(request.options);
   require_generation(name, settings.generation, request.task);
   const auto no = [&](const std::string& reason) { return Support{false, name + ": " + reason}; };
-  const bool generates = request.task == "generate";
+  const bool generates = request.task == Task::generate;
   std::string of_task;
-  if (request.task == "train") of_task = train_refusal(request, graph, settings, cuda);
+  if (request.task == Task::train) of_task = train_refusal(request, graph, settings, cuda);
   if (generates) of_task = torch_generate_refusal(request, graph, settings);
   if (!of_task.empty()) return no(of_task);
   if (const std::string refusal = precision_refusal(request.precision, cuda); !refusal.empty()) return no(refusal);

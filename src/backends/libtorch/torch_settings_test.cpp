@@ -48,14 +48,14 @@ TEST(TorchSettings, OperatorsAndDevicesAreNamed) {
 
 TEST(TorchSettings, WhatIsNoTrainingIsNamed) {
   for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::mixed})
-    EXPECT_EQ(refusal({.task = "train", .precision = precision}, cpu), "") << name_of(precision);
-  EXPECT_EQ(refusal({.task = "train", .precision = Precision::fp16}, gpu), "");
-  EXPECT_NE(refusal({.task = "train", .precision = Precision::fp16}, cpu).find("fp32, bf16 and mixed"), std::string::npos);
-  EXPECT_NE(refusal({.task = "train", .inputs = InputPlace::ready}, gpu).find("inputs=device"), std::string::npos);
-  EXPECT_NE(refusal({.task = "train", .samples_change = true}, cpu).find("end to end"), std::string::npos);
+    EXPECT_EQ(refusal({.task = Task::train, .precision = precision}, cpu), "") << name_of(precision);
+  EXPECT_EQ(refusal({.task = Task::train, .precision = Precision::fp16}, gpu), "");
+  EXPECT_NE(refusal({.task = Task::train, .precision = Precision::fp16}, cpu).find("fp32, bf16 and mixed"), std::string::npos);
+  EXPECT_NE(refusal({.task = Task::train, .inputs = InputPlace::ready}, gpu).find("inputs=device"), std::string::npos);
+  EXPECT_NE(refusal({.task = Task::train, .samples_change = true}, cpu).find("end to end"), std::string::npos);
   GraphSummary quantized;
   quantized.operators = {{"Conv", "", 1, "a"}, {"QuantizeLinear", "", 2, "q"}};
-  EXPECT_EQ(refusal({.task = "train"}, cpu, quantized),
+  EXPECT_EQ(refusal({.task = Task::train}, cpu, quantized),
             "libtorch: operator QuantizeLinear has no gradient (node 'q'): training wants the network before it was quantized");
 }
 

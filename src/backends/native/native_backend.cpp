@@ -37,8 +37,6 @@ std::string precision_refusal(Precision precision, const GraphSummary& graph) {
   return {};
 }
 
-bool generates(const EngineRequest& request) { return request.task == "generate"; }
-
 bool is_gpu(const std::vector<DeviceId>& devices) { return devices.size() == 1 && devices[0].kind == "cuda"; }
 
 // Returns why it cannot run, as far as the Model's operators do not matter; empty when it can.
@@ -86,20 +84,20 @@ std::vector<OptionInfo> NativeBackend::options() const { return native_options()
 Support NativeBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
   const NativeOptions native = native_options().parse(request.options);
   require_generation("native", native.generation, request.task);
-  std::string reason = generates(request) ? generate_refusal(request, native, graph) : request_refusal(request, native, graph);
-  if (generates(request)) return {reason.empty(), reason};
+  std::string reason = request.task == Task::generate ? generate_refusal(request, native, graph) : request_refusal(request, native, graph);
+  if (request.task == Task::generate) return {reason.empty(), reason};
   if (reason.empty()) reason = operator_refusal(graph, is_gpu(request.placement.devices));
   return {reason.empty(), reason};
 }
 
 std::unique_ptr<Session> NativeBackend::load(const Model& model, const LoadOptions& options) {
   const NativeOptions native = native_options().parse(options.options);
-  const std::string reason =
-      generates(options) ? generate_refusal(options, native, model.summary()) : request_refusal(options, native, model.summary());
+  const std::string reason = options.task == Task::generate ? generate_refusal(options, native, model.summary())
+                                                            : request_refusal(options, native, model.summary());
   if (!reason.empty()) throw Error(ErrorKind::refused, reason);
   on_gpu_ = is_gpu(options.placement.devices);
   asks_libraries_ = native.asks_libraries();
-  if (generates(options)) return make_native_generate_session(model, options, native);
+  if (options.task == Task::generate) return make_native_generate_session(model, options, native);
   if (on_gpu_) return make_gpu_session(model, options, native);
   return make_native_session(model, options, native);
 }

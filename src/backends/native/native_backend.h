@@ -12,7 +12,7 @@ class NativeBackend : public Backend {
   ModelForm form() const override { return ModelForm::graph; }
   std::vector<DeviceInfo> devices() const override;
   std::vector<OptionInfo> options() const override;
-  std::vector<std::string> tasks() const override { return {"infer", "generate"}; }
+  std::vector<Task> tasks() const override { return {Task::infer, Task::generate}; }
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override;
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override;
 

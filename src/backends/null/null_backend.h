@@ -13,7 +13,7 @@ class NullBackend final : public Backend {
   ModelForm form() const override { return ModelForm::graph; }
   std::vector<DeviceInfo> devices() const override;
   std::vector<OptionInfo> options() const override;
-  std::vector<std::string> tasks() const override { return {"infer", "train", "generate"}; }
+  std::vector<Task> tasks() const override { return {Task::infer, Task::train, Task::generate}; }
   bool computes() const override { return false; }
   // Every model, precision, task and device kind. Throws Error{usage} for an option it cannot read.
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override;

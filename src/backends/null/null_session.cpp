@@ -57,7 +57,7 @@ class Service : public std::enable_shared_from_this<Service> {
         slots_(static_cast<size_t>(options.slots)),
         free_at_(static_cast<size_t>(script.concurrency), 0),
         loaded_at_(clock_.now()),
-        generates_(options.task == "generate") {
+        generates_(options.task == Task::generate) {
     make_outputs(model.graph());
   }
 

@@ -46,7 +46,7 @@ Support OrtBackend::supports(const EngineRequest& request, const GraphSummary& g
   const OrtSettings settings = ort_settings(request);  // throws for values that cannot be read
   require_generation("onnxruntime", settings.generation, request.task);
   const auto no = [](const std::string& reason) { return Support{false, "onnxruntime: " + reason}; };
-  const bool generates = request.task == "generate";
+  const bool generates = request.task == Task::generate;
   if (const std::string refusal = generates ? onnx_decoder_refusal(graph) : ""; !refusal.empty()) return no(refusal);
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
   const DeviceId& device = request.placement.devices.front();
@@ -60,7 +60,7 @@ Support OrtBackend::supports(const EngineRequest& request, const GraphSummary& g
 
 std::unique_ptr<Session> OrtBackend::load(const Model& model, const LoadOptions& options) {
   require(supports(options, model.summary()));
-  if (options.task == "generate") return make_ort_generate_session(model, options, ort_settings(options));
+  if (options.task == Task::generate) return make_ort_generate_session(model, options, ort_settings(options));
   return make_ort_session(model, options, ort_settings(options));
 }
 

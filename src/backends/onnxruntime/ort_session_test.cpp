@@ -183,7 +183,7 @@ TEST_F(OrtSession, SaysWhatItDoesNotDo) {
   EXPECT_THAT(reason(Precision::int8, plain), HasSubstr("needs a quantized file"));
   EXPECT_THAT(reason(Precision::fp32, quantized), HasSubstr("node 'q'"));
   EXPECT_THAT(backend.supports({.placement = {1, {DeviceId{.kind = "tpu"}}}}, {}).reason, HasSubstr("tpu"));
-  EXPECT_THAT(backend.tasks(), ElementsAre("infer", "generate"));
+  EXPECT_THAT(backend.tasks(), ElementsAre(Task::infer, Task::generate));
 }
 
 TEST_F(OrtSession, ProvidersGoWithTheirDevices) {

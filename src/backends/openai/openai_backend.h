@@ -20,7 +20,7 @@ class OpenaiBackend final : public Backend {
   ModelForm form() const override { return ModelForm::remote; }
   std::vector<DeviceInfo> devices() const override { return {}; }  // those that the user names
   std::vector<OptionInfo> options() const override;
-  std::vector<std::string> tasks() const override { return {"generate"}; }
+  std::vector<Task> tasks() const override { return {Task::generate}; }
   bool computes() const override { return false; }
   Graph remote_model(const std::string& name, const EngineRequest& request) override;
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override;

@@ -56,7 +56,7 @@ class ScriptedGenerator {
 
 inline EngineRequest generate_on(const std::string& host, std::map<std::string, std::string> options = {}) {
   EngineRequest request;
-  request.task = "generate";
+  request.task = Task::generate;
   request.placement = {1, {{host, "http", 0}}};
   request.options = std::move(options);
   return request;

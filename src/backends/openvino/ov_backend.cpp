@@ -52,7 +52,7 @@ std::vector<OptionInfo> OvBackend::options() const { return ov_options().infos()
 Support OvBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
   require_generation("openvino", ov_settings(request).generation, request.task);
   const auto no = [](const std::string& reason) { return Support{false, "openvino: " + reason}; };
-  const bool generates = request.task == "generate";
+  const bool generates = request.task == Task::generate;
   if (const std::string refusal = generates ? onnx_decoder_refusal(graph) : ""; !refusal.empty()) return no(refusal);
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
   const DeviceId& device = request.placement.devices.front();
@@ -63,7 +63,7 @@ Support OvBackend::supports(const EngineRequest& request, const GraphSummary& gr
 
 std::unique_ptr<Session> OvBackend::load(const Model& model, const LoadOptions& options) {
   require(supports(options, model.summary()));
-  if (options.task == "generate") return make_ov_generate_session(model, options, ov_settings(options));
+  if (options.task == Task::generate) return make_ov_generate_session(model, options, ov_settings(options));
   return make_ov_session(model, options, ov_settings(options));
 }
 

@@ -119,7 +119,7 @@ TEST(OvBackend, SaysWhatItDoesNotDo) {
   EXPECT_THAT(reason(Precision::fp32, quantized), HasSubstr("node 'q'"));
   EXPECT_EQ(reason(Precision::bf16, plain).empty(), ov_cpu_can("BF16"));
   EXPECT_THAT(backend.supports({.placement = {1, {DeviceId{.kind = "cuda"}}}}, plain).reason, HasSubstr("cuda"));
-  EXPECT_THAT(backend.tasks(), testing::ElementsAre("infer", "generate"));
+  EXPECT_THAT(backend.tasks(), testing::ElementsAre(Task::infer, Task::generate));
   EXPECT_THROW(backend.supports({.options = {{"pin", "maybe"}}}, plain), Error);
 }
 

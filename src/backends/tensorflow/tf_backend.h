@@ -12,7 +12,7 @@ class TfBackend final : public Backend {
   std::string name() const override { return "tensorflow"; }
   std::string version() const override;
   ModelForm form() const override { return ModelForm::graph; }
-  std::vector<std::string> tasks() const override { return {"infer", "train"}; }
+  std::vector<Task> tasks() const override { return {Task::infer, Task::train}; }
   std::vector<DeviceInfo> devices() const override;
   std::vector<OptionInfo> options() const override;
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override;

@@ -58,7 +58,7 @@ std::vector<TfTensor> tf_zeros(const std::vector<Port>& inputs, int64_t batch) {
 }
 
 std::unique_ptr<TfNetwork> make_tf_network(const Model& model, const EngineRequest& request, const TfSettings& settings) {
-  if (request.task == "train") return std::make_unique<TfTrainer>(model, settings, request.train);
+  if (request.task == Task::train) return std::make_unique<TfTrainer>(model, settings, request.train);
   if (!settings.package.empty() || is_saved_model(model.summary())) return open_saved_model(model.graph(), settings);
   return std::make_unique<TfProgram>(model.graph(), settings);
 }

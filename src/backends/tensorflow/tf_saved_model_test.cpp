@@ -101,7 +101,7 @@ TEST_F(SavedModelTest, IsAModelByItself) {
   rig.run(0, {0, 1});
   EXPECT_THAT(rig.floats(0), testing::ElementsAre(3, 6, 9, 12, 15, 18));
   EngineRequest request;
-  request.task = "train";
+  request.task = Task::train;
   EXPECT_EQ(backend_->supports(request, model->summary()).reason, "tensorflow: a SavedModel does not train");
 }
 

@@ -22,9 +22,9 @@ struct Outputs {
 class TfSessionOfNetwork final : public SerialSession {
  public:
   TfSessionOfNetwork(const Model& model, const LoadOptions& options, const TfSettings& settings)
-      : SerialSession(
-            "tensorflow", model, options,
-            options.task == "train" ? train_ports("tensorflow", model.graph(), options.train) : ports(model.graph(), model.graph().inputs)),
+      : SerialSession("tensorflow", model, options,
+                      options.task == Task::train ? train_ports("tensorflow", model.graph(), options.train)
+                                                  : ports(model.graph(), model.graph().inputs)),
         model_(model),
         network_(make_tf_network(model, options, settings)),
         outputs_(static_cast<size_t>(options.slots)) {

@@ -87,7 +87,7 @@ std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph) 
     throw Error(ErrorKind::usage, "tensorflow: signature is that of a SavedModel: give tensorflow.package, or --model DIR:signature=NAME");
   const Placement& placement = request.placement;
   if (placement.processes != 1 || placement.devices.size() != 1 || request.train.ranks != 1) return "one process and one device only";
-  if (request.task == "train")
+  if (request.task == Task::train)
     if (std::string refusal = train_refusal(request, settings); !refusal.empty()) return refusal;
   const DeviceId& device = placement.devices.front();
   if (device.kind != "cpu" || device.index != 0)
@@ -96,7 +96,7 @@ std::string tf_refusal(const EngineRequest& request, const GraphSummary& graph) 
   if (settings.mixed && !settings.optimizes) return "bf16 and mixed are made by Grappler: leave tensorflow.grappler on";
   if (settings.mixed && !settings.onednn) return "bf16 and mixed are computed by oneDNN: leave tensorflow.onednn on";
   if (is_saved_model(graph)) {
-    if (request.task == "train") return "a SavedModel does not train";
+    if (request.task == Task::train) return "a SavedModel does not train";
     return settings.package.empty() ? "" : "the model is a SavedModel already: leave tensorflow.package out";
   }
   return settings.package.empty() ? tf_operator_refusal(graph) : "";

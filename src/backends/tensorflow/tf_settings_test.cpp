@@ -44,7 +44,7 @@ TEST(TfSettings, ConfigHasThreadsAndMixedPrecision) {
 TEST(TfSettings, OperatorsWithoutTranslationAreNamed) {
   EXPECT_EQ(tf_refusal(on_cpu(), network_of("Conv")), "");
   EngineRequest together = on_cpu();
-  together.task = "train";
+  together.task = Task::train;
   together.train.ranks = 2;
   EXPECT_EQ(tf_refusal(together, network_of("Conv")), "one process and one device only");
   EXPECT_EQ(tf_refusal(on_cpu(), network_of("Loop")), "operator Loop has no translation to TensorFlow (node 'the_node')");

@@ -38,7 +38,7 @@ TEST(OnnxDecoder, AFileIsReadWithWhatIsBesideIt) {
   const TinyOnnxDecoder tiny;
   write(path, write_onnx(tiny.graph()));
   write(folder.path() + "/config.json", R"({"max_position_embeddings": 64, "eos_token_id": [7, 8]})");
-  const auto model = open_model({.name = path, .generates = true});
+  const auto model = open_model({.name = path, .task = Task::generate});
   const OnnxDecoder decoder = onnx_decoder_of(model->graph());
   EXPECT_EQ(decoder.context, 64);
   EXPECT_EQ(decoder.vocabulary, 29);
@@ -58,7 +58,7 @@ TEST(OnnxDecoder, TheSummaryIsOfTheFile) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/model.onnx";
   write(path, write_onnx(TinyOnnxDecoder().graph()));
-  const ModelOutline outline = outline_model({.name = path, .generates = true});
+  const ModelOutline outline = outline_model({.name = path, .task = Task::generate});
   EXPECT_EQ(outline.open_sizes, "");
   EXPECT_TRUE(is_onnx_decoder(outline.summary));
   EXPECT_FALSE(is_onnx_decoder(summarize_model({.name = path})));
@@ -67,7 +67,7 @@ TEST(OnnxDecoder, TheSummaryIsOfTheFile) {
   EXPECT_TRUE(std::any_of(outline.summary.operators.begin(), outline.summary.operators.end(),
                           [](const OperatorUse& use) { return use.op == "Softmax" && use.count == 2; }));
   write(path, write_onnx(TinyOnnxDecoder{.layers = 1}.graph()));
-  EXPECT_NE(outline.summary.content_hash, summarize_model({.name = path, .generates = true}).content_hash);
+  EXPECT_NE(outline.summary.content_hash, summarize_model({.name = path, .task = Task::generate}).content_hash);
 }
 
 TEST(OnnxDecoder, WhatIsNotADecoderIsRefusedByName) {
@@ -108,11 +108,11 @@ TEST(OnnxDecoder, AFileOfAnotherNetworkIsRefusedWithItsPath) {
   NetworkBuilder net("sum");
   const ValueId x = net.input("x", DataType::f32, {{1, batch_symbol}, {3, ""}});
   write(path, write_onnx(net.finish(net.node("Relu", "relu", {x}))));
-  EXPECT_THAT(error_of([&] { open_model({.name = path, .generates = true}); }, ErrorKind::input),
+  EXPECT_THAT(error_of([&] { open_model({.name = path, .task = Task::generate}); }, ErrorKind::input),
               HasSubstr("model.onnx: task generate needs a decoder with past key values"));
   write(path, write_onnx(TinyOnnxDecoder().graph()));
   write(folder.path() + "/config.json", "[1");
-  EXPECT_THAT(error_of([&] { open_model({.name = path, .generates = true}); }, ErrorKind::input), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error_of([&] { open_model({.name = path, .task = Task::generate}); }, ErrorKind::input), HasSubstr("not a JSON object"));
 }
 
 constexpr const char* tokenizer_json = R"({

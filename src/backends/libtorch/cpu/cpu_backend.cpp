@@ -36,11 +36,11 @@ Support TorchCpuBackend::supports(const EngineRequest& request, const GraphSumma
 
 std::unique_ptr<Session> TorchCpuBackend::load(const Model& model, const LoadOptions& options) {
   const TorchSettings settings = torch_options(false).parse(options.options);
-  const bool generates = options.task == "generate";
+  const bool generates = options.task == Task::generate;
   require(supports(options, generates ? model.summary() : GraphSummary{}));
   if (generates) return make_torch_generate_session(name(), model, options, settings);
-  return options.task == "train" ? make_torch_cpu_train_session(model, options, settings)
-                                 : make_torch_cpu_session(model, options, settings);
+  return options.task == Task::train ? make_torch_cpu_train_session(model, options, settings)
+                                     : make_torch_cpu_session(model, options, settings);
 }
 
 }  // namespace deepgap

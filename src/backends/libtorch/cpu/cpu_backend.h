@@ -14,7 +14,7 @@ class TorchCpuBackend final : public Backend {
   std::string name() const override { return "libtorch"; }
   std::string version() const override;
   ModelForm form() const override { return ModelForm::graph; }
-  std::vector<std::string> tasks() const override { return {"infer", "train", "generate"}; }
+  std::vector<Task> tasks() const override { return {Task::infer, Task::train, Task::generate}; }
   std::vector<DeviceInfo> devices() const override;
   std::vector<OptionInfo> options() const override;
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override;

@@ -34,7 +34,7 @@ class TorchCudaBackend final : public Backend {
                        cudnn % 100, DEEPGAP_LIBTORCH_NOTE);
   }
   ModelForm form() const override { return ModelForm::graph; }
-  std::vector<std::string> tasks() const override { return {"infer", "train", "generate"}; }
+  std::vector<Task> tasks() const override { return {Task::infer, Task::train, Task::generate}; }
   std::vector<DeviceInfo> devices() const override { return devices_; }
   std::vector<OptionInfo> options() const override { return torch_options(true).infos(); }
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override {
@@ -42,14 +42,14 @@ class TorchCudaBackend final : public Backend {
   }
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override {
     TorchSettings settings = torch_options(true).parse(options.options);
-    if (options.task == "generate") {
+    if (options.task == Task::generate) {
       require(supports(options, model.summary()));
       return make_torch_generate_session(name(), model, options, settings);
     }
     require(supports(options, GraphSummary{}));
     settings.samples = cuda::sample_place(options);
-    return options.task == "train" ? make_torch_cuda_train_session(model, options, settings)
-                                   : make_torch_cuda_session(model, options, settings);
+    return options.task == Task::train ? make_torch_cuda_train_session(model, options, settings)
+                                       : make_torch_cuda_session(model, options, settings);
   }
 
  private:

@@ -119,7 +119,7 @@ TEST(TorchDecoder, WhatDoesNotFitIsOutOfMemory) {
 TEST(TorchGenerate, WhatDoesNotRunIsNamed) {
   const std::vector<DeviceInfo> cpu{{DeviceId{}, "CPU", -1, {}}}, gpu{{DeviceId{"", "cuda", 0}, "GPU", -1, {}}};
   const auto refusal = [](EngineRequest request, const std::vector<DeviceInfo>& devices, const GraphSummary& graph) {
-    request.task = "generate";
+    request.task = Task::generate;
     request.placement.devices = {devices.front().id};
     return torch_support(request, graph, "libtorch", devices).reason;
   };

@@ -1,4 +1,6 @@
-#include "worker/task_support.h"
+#include "worker/task_work.h"
+
+#include "model/decoder/decoder.h"
 
 #include <gtest/gtest.h>
 
@@ -18,21 +20,22 @@ class InfersAlone : public Backend {
 
 class TrainsToo final : public InfersAlone {
  public:
-  std::vector<std::string> tasks() const override { return {"infer", "train"}; }
+  std::vector<Task> tasks() const override { return {Task::infer, Task::train}; }
 };
 
 TEST(TaskSupport, ATaskThatABackendDoesNotNameIsRefused) {
-  EXPECT_TRUE(task_support(InfersAlone(), "infer", {}).ok);
-  EXPECT_EQ(task_support(InfersAlone(), "train", {}).reason, "one does not do task train, only infer");
-  EXPECT_TRUE(task_support(TrainsToo(), "train", {}).ok);
-  EXPECT_EQ(task_support(TrainsToo(), "generate", {}).reason, "one does not do task generate, only infer and train");
+  EXPECT_TRUE(task_support(InfersAlone(), Task::infer, {}).ok);
+  EXPECT_EQ(task_support(InfersAlone(), Task::train, {}).reason, "one does not do task train, only infer");
+  EXPECT_TRUE(task_support(TrainsToo(), Task::train, {}).ok);
+  EXPECT_EQ(task_support(TrainsToo(), Task::generate, {}).reason, "one does not do task generate, only infer and train");
 }
 
 TEST(TaskSupport, ADecoderOnlyGenerates) {
   GraphSummary decoder;
   decoder.operators = {{decoder_op, decoder_domain, 1, "decoder"}};
-  EXPECT_EQ(task_support(TrainsToo(), "infer", decoder).reason, "a decoder generates tokens: measure it with deepgap run --task generate");
-  EXPECT_FALSE(task_support(TrainsToo(), "train", decoder).ok);
+  EXPECT_EQ(task_support(TrainsToo(), Task::infer, decoder).reason,
+            "a decoder generates tokens: measure it with deepgap run --task generate");
+  EXPECT_FALSE(task_support(TrainsToo(), Task::train, decoder).ok);
 }
 
 }  // namespace

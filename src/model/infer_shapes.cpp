@@ -3,7 +3,6 @@
 #include "model/checked.h"
 #include "model/graph_tools.h"
 #include "model/known_contents.h"
-#include "model/node_body.h"
 #include "model/tensor_contents.h"
 
 #include <deepgap/error.h>
@@ -42,37 +41,27 @@ std::optional<std::vector<Dim>> integer_content(const Tensor& tensor) {
 }  // namespace
 
 std::optional<std::vector<int64_t>> axes_of(ShapeContext& context) {
-  if (context.has_input(1)) return context.integers(1);
-  return attribute_ints(context.node(), "axes", {});
+  if (context.has(1)) return context.known_integers(1);
+  return context.ints_of("axes", {});
 }
 
-void ShapeContext::fail(std::string_view cause) const { fail_node(node_, std::string(cause)); }
-
-ValueId ShapeContext::input(size_t i) const {
-  if (!has_input(i)) fail(fmt::format("input {} is missing", i));
-  return node_.inputs[i];
+const std::optional<Dims>& ShapeContext::dims(size_t i) const {
+  if (!has(i)) fail(fmt::format("its input {} is left out", i));
+  return graph.values[node.inputs[i]].dims;
 }
 
-DataType ShapeContext::type(size_t i) const { return graph_.values[input(i)].type; }
-const std::optional<Dims>& ShapeContext::dims(size_t i) const { return graph_.values[input(i)].dims; }
-
-const Tensor* ShapeContext::constant(size_t i) const {
-  const auto found = graph_.constants.find(input(i));
-  return found == graph_.constants.end() || found->second.data == nullptr ? nullptr : &found->second;
-}
-
-std::optional<std::vector<Dim>> ShapeContext::content(size_t i) const {
-  if (const Tensor* tensor = constant(i)) return integer_content(*tensor);
-  const auto found = contents_.find(input(i));
+std::optional<std::vector<Dim>> ShapeContext::carried(size_t i) const {
   const auto& shape = dims(i);
+  if (const Tensor* tensor = content(i)) return integer_content(*tensor);
+  const auto found = contents_.find(node.inputs[i]);
   // Contents are lists: a value of higher rank has lost its order among them.
   if (found == contents_.end() || !shape || shape->size() > 1) return std::nullopt;
   if (shape->size() == 1 && shape->front() != fixed_dim(static_cast<int64_t>(found->second.size()))) return std::nullopt;
   return found->second;
 }
 
-std::optional<std::vector<int64_t>> ShapeContext::integers(size_t i) const {
-  const auto all = content(i);
+std::optional<std::vector<int64_t>> ShapeContext::known_integers(size_t i) const {
+  const auto all = carried(i);
   if (!all) return std::nullopt;
   std::vector<int64_t> values;
   for (const Dim& dim : *all) {
@@ -84,7 +73,7 @@ std::optional<std::vector<int64_t>> ShapeContext::integers(size_t i) const {
 
 void ShapeContext::set(size_t output, DataType type, std::optional<Dims> dims) {
   if (!has_output(output)) return;
-  Value& value = graph_.values[node_.outputs[output]];
+  Value& value = graph_.values[node.outputs[output]];
   value.type = type;
   if (!dims) {
     value.dims = std::nullopt;
@@ -102,21 +91,15 @@ void ShapeContext::set(size_t output, DataType type, std::optional<Dims> dims) {
 }
 
 void ShapeContext::retype(size_t output, DataType type) {
-  if (has_output(output)) graph_.values[node_.outputs[output]].type = type;
+  if (has_output(output)) graph_.values[node.outputs[output]].type = type;
 }
 
 void ShapeContext::carry(size_t output, std::vector<Dim> content) {
-  if (has_output(output) && content.size() <= max_content) contents_[node_.outputs[output]] = std::move(content);
+  if (has_output(output) && content.size() <= max_content) contents_[node.outputs[output]] = std::move(content);
 }
 
 Dim ShapeContext::unknown(size_t output, size_t axis) const {
-  return {1, fmt::format("{}.{}", has_output(output) ? graph_.values[node_.outputs[output]].name : node_.name, axis)};
-}
-
-size_t ShapeContext::axis(int64_t axis, size_t rank) const {
-  const auto count = static_cast<int64_t>(rank);
-  if (axis < -count || axis >= count) fail(fmt::format("axis {} does not exist in rank {}", axis, rank));
-  return static_cast<size_t>(axis < 0 ? axis + count : axis);
+  return {1, fmt::format("{}.{}", has_output(output) ? graph_.values[node.outputs[output]].name : node.name, axis)};
 }
 
 std::optional<Dims> ShapeContext::broadcast(const std::optional<Dims>& a, const std::optional<Dims>& b, size_t output) const {

@@ -131,7 +131,9 @@ std::vector<int64_t> NodeReader::ints_or_input(std::string_view attribute, size_
 // `what` may quote an attribute.
 void NodeReader::fail(const std::string& what) const { fail_node(node, printable(what)); }
 
+// Shape inference has no engine that could refuse: what it cannot read contradicts itself.
 void NodeReader::refuse(const std::string& what) const {
+  if (engine == nullptr) fail(what);
   throw Error(ErrorKind::refused,
               fmt::format("{} does not run operator {} (node '{}'): {}", engine, operator_name(), node.name, printable(what)));
 }

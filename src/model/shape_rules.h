@@ -4,13 +4,14 @@
 // fails on contradictions. Rules run in topological order on one thread.
 #pragma once
 
+#include "model/node_reader.h"
+
 #include <deepgap/graph.h>
 
 #include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,23 +20,17 @@ namespace deepgap {
 // Contents of small integer values, as far as known: what Shape gives and integer arithmetic carries on.
 using Contents = std::map<ValueId, std::vector<Dim>>;
 
-class ShapeContext {
+// Sizes may be open here and are set, besides what a NodeReader reads.
+class ShapeContext : public NodeReader {
  public:
-  ShapeContext(Graph& graph, const Node& node, Contents& contents) : graph_(graph), node_(node), contents_(contents) {}
+  ShapeContext(Graph& graph, const Node& node, Contents& contents) : NodeReader{nullptr, graph, node}, graph_(graph), contents_(contents) {}
 
-  const Node& node() const { return node_; }
-  int opset() const { return graph_.opset; }
-  size_t input_count() const { return node_.inputs.size(); }
-  size_t output_count() const { return node_.outputs.size(); }
-  bool has_input(size_t i) const { return i < node_.inputs.size() && node_.inputs[i] != no_value; }
-  bool has_output(size_t i) const { return i < node_.outputs.size() && node_.outputs[i] != no_value; }
+  bool has_output(size_t i) const { return i < node.outputs.size() && node.outputs[i] != no_value; }
 
   // These fail when the input is left out.
-  DataType type(size_t i) const;
-  const std::optional<Dims>& dims(size_t i) const;               // nullopt: rank not known
-  std::optional<std::vector<Dim>> content(size_t i) const;       // content of an integer input, constant or carried
-  std::optional<std::vector<int64_t>> integers(size_t i) const;  // content where all of it is known
-  const Tensor* constant(size_t i) const;                        // nullptr when not a constant or without data
+  const std::optional<Dims>& dims(size_t i) const;                     // nullopt: rank not known
+  std::optional<std::vector<Dim>> carried(size_t i) const;             // content of an integer input, constant or carried
+  std::optional<std::vector<int64_t>> known_integers(size_t i) const;  // content where all of it is known
 
   // A contradiction with what was set before, or sizes beyond all reason, fail. No effect on an output left out.
   void set(size_t output, DataType type, std::optional<Dims> dims);
@@ -43,15 +38,10 @@ class ShapeContext {
   void carry(size_t output, std::vector<Dim> content);
 
   Dim unknown(size_t output, size_t axis) const;  // a size that gets a symbol of its own
-  size_t axis(int64_t axis, size_t rank) const;   // counted from the end when negative; fails outside of [-rank, rank)
   std::optional<Dims> broadcast(const std::optional<Dims>& a, const std::optional<Dims>& b, size_t output) const;
-  [[noreturn]] void fail(std::string_view cause) const;
 
  private:
-  ValueId input(size_t i) const;
-
   Graph& graph_;
-  const Node& node_;
   Contents& contents_;
 };
 

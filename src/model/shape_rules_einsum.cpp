@@ -9,12 +9,12 @@ namespace {
 void einsum(ShapeContext& context) {
   context.set(0, context.type(0), std::nullopt);
   std::vector<size_t> ranks;
-  for (size_t i = 0; i < context.input_count(); ++i) {
+  for (size_t i = 0; i < context.node.inputs.size(); ++i) {
     if (context.type(i) != context.type(0)) context.fail("its inputs differ in type");
     if (!context.dims(i)) return;
     ranks.push_back(context.dims(i)->size());
   }
-  const EinsumEquation equation = parse_einsum(context.node(), ranks);
+  const EinsumEquation equation = parse_einsum(context.node, ranks);
   // The size of each index: axes of size 1 are broadcast.
   std::vector<std::optional<Dims>> sizes(equation.count);
   for (size_t i = 0; i < ranks.size(); ++i) {

@@ -8,7 +8,7 @@ namespace deepgap {
 
 void same_as_input(ShapeContext& context) {
   context.set(0, context.type(0), context.dims(0));
-  if (auto content = context.content(0)) context.carry(0, std::move(*content));
+  if (auto content = context.carried(0)) context.carry(0, std::move(*content));
 }
 
 namespace {
@@ -45,7 +45,7 @@ std::optional<std::vector<Dim>> combine(const std::vector<Dim>& a, const std::ve
 }
 
 void carry_combined(ShapeContext& context, Combine work) {
-  const auto a = context.content(0), b = context.content(1);
+  const auto a = context.carried(0), b = context.carried(1);
   if (!a || !b) return;
   if (auto result = combine(*a, *b, work)) context.carry(0, std::move(*result));
 }
@@ -55,7 +55,7 @@ void same_shape(ShapeContext& context) { context.set(0, context.type(0), context
 
 void negate(ShapeContext& context) {
   same_shape(context);
-  const auto content = context.content(0);
+  const auto content = context.carried(0);
   if (!content) return;
   if (auto negated = combine({fixed_dim(0)}, *content, subtract)) context.carry(0, std::move(*negated));
 }
@@ -80,7 +80,7 @@ void compare_equal(ShapeContext& context) {
 
 void variadic(ShapeContext& context) {
   std::optional<Dims> dims = context.dims(0);
-  for (size_t i = 1; i < context.input_count(); ++i) {
+  for (size_t i = 1; i < context.node.inputs.size(); ++i) {
     if (context.type(i) != context.type(0)) context.fail("its inputs differ in type");
     dims = context.broadcast(dims, context.dims(i), 0);
   }
@@ -91,8 +91,8 @@ void where(ShapeContext& context) {
   if (context.type(1) != context.type(2)) context.fail("its two choices differ in type");
   const auto choices = context.broadcast(context.dims(1), context.dims(2), 0);
   context.set(0, context.type(1), context.broadcast(context.dims(0), choices, 0));
-  const auto condition = context.integers(0);
-  const auto yes = context.content(1), no = context.content(2);
+  const auto condition = context.known_integers(0);
+  const auto yes = context.carried(1), no = context.carried(2);
   if (!condition || !yes || !no) return;
   const size_t count = std::max({condition->size(), yes->size(), no->size()});
   const auto fits = [&](size_t size) { return size == count || size == 1; };
@@ -109,7 +109,7 @@ void is_something(ShapeContext& context) { context.set(0, DataType::boolean, con
 
 void dropout(ShapeContext& context) {
   same_as_input(context);
-  context.set(1, context.opset() >= 10 ? DataType::boolean : context.type(0), context.dims(0));
+  context.set(1, context.graph.opset >= 10 ? DataType::boolean : context.type(0), context.dims(0));
 }
 
 void p_relu(ShapeContext& context) {

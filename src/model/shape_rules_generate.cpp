@@ -1,5 +1,4 @@
 // Operators whose output is made of sizes and positions, and those that write into a copy of their input.
-#include "model/graph_tools.h"
 #include "model/onnx_types.h"
 #include "model/shape_rules.h"
 #include "model/tensor_contents.h"
@@ -16,14 +15,14 @@ constexpr int64_t most_elements = int64_t{1} << 46;
 
 // A constant number of a floating-point type; nullopt where it is not one.
 std::optional<double> number(ShapeContext& context, size_t i) {
-  const Tensor* tensor = context.constant(i);
+  const Tensor* tensor = context.content(i);
   if (tensor == nullptr || element_count(tensor->shape) != 1) return std::nullopt;
   if (tensor->type == DataType::f64) return contents<double>(*tensor)[0];
   return tensor->type == DataType::f32 ? std::optional<double>(contents<float>(*tensor)[0]) : std::nullopt;
 }
 
 std::optional<int64_t> integer(ShapeContext& context, size_t i) {
-  const auto values = context.integers(i);
+  const auto values = context.known_integers(i);
   return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
 }
 
@@ -54,7 +53,7 @@ void range(ShapeContext& context) {
 }
 
 void eye_like(ShapeContext& context) {
-  const int64_t asked = attribute_int(context.node(), "dtype", 0);
+  const int64_t asked = context.int_of("dtype", 0);
   const auto type = asked == 0 ? context.type(0) : data_type_of(asked);
   if (!type) context.fail(fmt::format("dtype {} is not supported", onnx_type_name(asked)));
   if (context.dims(0) && context.dims(0)->size() != 2) context.fail(fmt::format("its input has shape {}", to_string(*context.dims(0))));
@@ -64,7 +63,7 @@ void eye_like(ShapeContext& context) {
 void one_hot(ShapeContext& context) {
   std::optional<Dims> out = context.dims(0);
   if (out) {
-    const size_t axis = context.axis(attribute_int(context.node(), "axis", -1), out->size() + 1);
+    const size_t axis = context.axis_of("axis", -1, out->size() + 1);
     std::optional<int64_t> depth = integer(context, 1);
     if (const auto float_depth = number(context, 1); float_depth && std::abs(*float_depth) < 0x1p46)
       depth = static_cast<int64_t>(*float_depth);

@@ -1,6 +1,5 @@
 // Operators that move, join, part, repeat or resize.
 #include "model/checked.h"
-#include "model/graph_tools.h"
 #include "model/resampling.h"
 #include "model/shape_rules.h"
 #include "model/tensor_contents.h"
@@ -19,7 +18,7 @@ void transpose(ShapeContext& context) {
   if (const auto& x = context.dims(0)) {
     std::vector<int64_t> reversed(x->size());
     for (size_t i = 0; i < reversed.size(); ++i) reversed[i] = static_cast<int64_t>(reversed.size() - 1 - i);
-    const auto order = attribute_ints(context.node(), "perm", reversed);
+    const auto order = context.ints_of("perm", reversed);
     auto sorted = order;
     std::sort(sorted.begin(), sorted.end());
     std::reverse(reversed.begin(), reversed.end());
@@ -32,8 +31,8 @@ void transpose(ShapeContext& context) {
 
 void carry_concatenated(ShapeContext& context) {
   std::vector<Dim> all;
-  for (size_t i = 0; i < context.input_count(); ++i) {
-    const auto content = context.content(i);
+  for (size_t i = 0; i < context.node.inputs.size(); ++i) {
+    const auto content = context.carried(i);
     if (!content) return;
     all.insert(all.end(), content->begin(), content->end());
   }
@@ -42,7 +41,7 @@ void carry_concatenated(ShapeContext& context) {
 
 void concat(ShapeContext& context) {
   std::optional<Dims> out = context.dims(0);
-  for (size_t i = 1; i < context.input_count(); ++i) {
+  for (size_t i = 1; i < context.node.inputs.size(); ++i) {
     if (context.type(i) != context.type(0)) context.fail("its inputs differ in type");
     if (!out || !context.dims(i)) {
       out.reset();
@@ -50,7 +49,7 @@ void concat(ShapeContext& context) {
     }
     const Dims& next = *context.dims(i);
     if (next.size() != out->size()) context.fail(fmt::format("shapes {} and {} do not go together", to_string(*out), to_string(next)));
-    const size_t axis = context.axis(attribute_int(context.node(), "axis", 1), out->size());
+    const size_t axis = context.axis_of("axis", 1, out->size());
     for (size_t k = 0; k < out->size(); ++k) {
       Dim& at = (*out)[k];
       if (k == axis)
@@ -67,13 +66,13 @@ void concat(ShapeContext& context) {
 
 // Returns how large each part is; nullopt: not known.
 std::optional<std::vector<Dim>> split_sizes(ShapeContext& context, const Dim& whole) {
-  const size_t parts = context.output_count();
+  const size_t parts = context.node.outputs.size();
   std::optional<std::vector<int64_t>> given;
-  if (context.has_input(1)) {
-    given = context.integers(1);
+  if (context.has(1)) {
+    given = context.known_integers(1);
     if (!given) return std::nullopt;
-  } else if (context.node().attributes.count("split") != 0) {
-    given = attribute_ints(context.node(), "split", {});
+  } else if (context.node.attributes.count("split") != 0) {
+    given = context.ints_of("split", {});
   }
   std::vector<Dim> sizes;
   if (given) {
@@ -104,10 +103,10 @@ void split(ShapeContext& context) {
   std::optional<std::vector<Dim>> sizes;
   size_t axis = 0;
   if (x) {
-    axis = context.axis(attribute_int(context.node(), "axis", 0), x->size());
+    axis = context.axis_of("axis", 0, x->size());
     sizes = split_sizes(context, (*x)[axis]);
   }
-  for (size_t i = 0; i < context.output_count(); ++i) {
+  for (size_t i = 0; i < context.node.outputs.size(); ++i) {
     std::optional<Dims> out = x;
     if (out) (*out)[axis] = sizes ? (*sizes)[i] : context.unknown(i, axis);
     context.set(i, context.type(0), std::move(out));
@@ -117,12 +116,12 @@ void split(ShapeContext& context) {
 void pad(ShapeContext& context) {
   const auto& x = context.dims(0);
   std::optional<std::vector<int64_t>> pads, axes;
-  if (context.has_input(1))
-    pads = context.integers(1);
+  if (context.has(1))
+    pads = context.known_integers(1);
   else
-    pads = attribute_ints(context.node(), "pads", {});
-  if (context.has_input(3))
-    axes = context.integers(3);
+    pads = context.ints_of("pads", {});
+  if (context.has(3))
+    axes = context.known_integers(3);
   else
     axes = std::vector<int64_t>{};
   context.set(0, context.type(0), std::nullopt);
@@ -146,7 +145,7 @@ void pad(ShapeContext& context) {
 
 // A constant float list such as the scales of Resize; nullopt where it is not one.
 std::optional<std::vector<float>> floats(ShapeContext& context, size_t i) {
-  const Tensor* tensor = context.constant(i);
+  const Tensor* tensor = context.content(i);
   if (tensor == nullptr || tensor->type != DataType::f32 || tensor->shape.size() != 1 || tensor->shape[0] > 64) return std::nullopt;
   return contents<float>(*tensor);
 }
@@ -163,21 +162,21 @@ Dim scaled(ShapeContext& context, const Dim& in, float scale, size_t axis) {
 
 // The scales of Upsample and Resize: an input, or an attribute at opset 7.
 std::optional<std::vector<float>> resize_scales(ShapeContext& context) {
-  const auto attribute = context.node().attributes.find("scales");
-  if (attribute != context.node().attributes.end()) {
+  const auto attribute = context.node.attributes.find("scales");
+  if (attribute != context.node.attributes.end()) {
     const auto* scales = std::get_if<std::vector<float>>(&attribute->second);
     if (scales == nullptr) context.fail("scales should be a list of floats");
     return *scales;
   }
-  const size_t place = context.node().op == "Upsample" || context.opset() < 11 ? 1 : 2;
-  if (!context.has_input(place)) return std::nullopt;
+  const size_t place = context.node.op == "Upsample" || context.graph.opset < 11 ? 1 : 2;
+  if (!context.has(place)) return std::nullopt;
   return floats(context, place);
 }
 
 // The sizes asked for, by the policy; nullopt: not known.
 std::optional<std::vector<Dim>> resize_sizes(ShapeContext& context, const std::vector<size_t>& axes) {
-  auto asked = context.has_input(3) ? context.content(3) : std::nullopt;
-  const std::string policy = attribute_string(context.node(), "keep_aspect_ratio_policy", "stretch");
+  auto asked = context.has(3) ? context.carried(3) : std::nullopt;
+  const std::string policy = context.text_of("keep_aspect_ratio_policy", "stretch");
   if (!asked || asked->size() != axes.size() || policy == "stretch") return asked;
   if (policy != "not_larger" && policy != "not_smaller") context.fail(fmt::format("keep_aspect_ratio_policy '{}' does not exist", policy));
   std::vector<int64_t> in, sizes;
@@ -199,14 +198,14 @@ void resize(ShapeContext& context) {
   if (!x) return;
   std::vector<size_t> axes(x->size());
   std::iota(axes.begin(), axes.end(), size_t{0});
-  if (const auto given = attribute_ints(context.node(), "axes", {}); !given.empty()) {
+  if (const auto given = context.ints_of("axes", {}); !given.empty()) {
     axes.clear();
     for (const int64_t axis : given) axes.push_back(context.axis(axis, x->size()));
   }
   const auto scales = resize_scales(context);
   const auto sizes = resize_sizes(context, axes);
-  const bool is_scaled = scales ? !scales->empty() : context.has_input(context.node().op == "Upsample" || context.opset() < 11 ? 1 : 2);
-  if (!is_scaled && !context.has_input(3)) context.fail("it has neither scales nor sizes");
+  const bool is_scaled = scales ? !scales->empty() : context.has(context.node.op == "Upsample" || context.graph.opset < 11 ? 1 : 2);
+  if (!is_scaled && !context.has(3)) context.fail("it has neither scales nor sizes");
   Dims out = *x;
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = axes[i];
@@ -222,7 +221,7 @@ void resize(ShapeContext& context) {
 
 void tile(ShapeContext& context) {
   std::optional<Dims> out = context.dims(0);
-  const auto repeats = context.content(1);
+  const auto repeats = context.carried(1);
   if (out && repeats && repeats->size() != out->size()) context.fail(fmt::format("{} repeats for {}", repeats->size(), to_string(*out)));
   for (size_t i = 0; out && i < out->size(); ++i) {
     if (repeats && (*repeats)[i].size < 0) context.fail("a repeat is negative");
@@ -233,7 +232,7 @@ void tile(ShapeContext& context) {
 }
 
 int64_t block_size(ShapeContext& context) {
-  const int64_t block = attribute_int(context.node(), "blocksize", 0);
+  const int64_t block = context.int_of("blocksize", 0);
   if (block < 1 || block > 65536) context.fail(fmt::format("blocksize is {}", block));
   return block;
 }

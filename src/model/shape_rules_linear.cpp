@@ -1,5 +1,4 @@
 // Products of matrices, reductions, normalisations over an axis, quantization.
-#include "model/graph_tools.h"
 #include "model/onnx_types.h"
 #include "model/packed_weights.h"
 #include "model/shape_rules.h"
@@ -22,11 +21,11 @@ void gemm(ShapeContext& context) {
   context.set(0, context.type(0), std::nullopt);
   if (!a || !b) return;
   if (a->size() != 2 || b->size() != 2) context.fail(fmt::format("{} and {} should be matrices", to_string(*a), to_string(*b)));
-  const size_t trans_a = attribute_int(context.node(), "transA", 0) != 0 ? 1 : 0;
-  const size_t trans_b = attribute_int(context.node(), "transB", 0) != 0 ? 1 : 0;
+  const size_t trans_a = context.int_of("transA", 0) != 0 ? 1 : 0;
+  const size_t trans_b = context.int_of("transB", 0) != 0 ? 1 : 0;
   check_inner(context, (*a)[1 - trans_a], (*b)[trans_b]);
   const Dims out{(*a)[trans_a], (*b)[1 - trans_b]};
-  if (context.has_input(2) && context.dims(2)) {
+  if (context.has(2) && context.dims(2)) {
     const auto with_bias = context.broadcast(out, context.dims(2), 0);
     if (with_bias && with_bias->size() > 2) context.fail(fmt::format("its bias has shape {}", to_string(*context.dims(2))));
   }
@@ -52,7 +51,7 @@ void reduce(ShapeContext& context) {
   const auto& x = context.dims(0);
   context.set(0, context.type(0), std::nullopt);
   if (!x) return;
-  const bool keep = attribute_int(context.node(), "keepdims", 1) != 0;
+  const bool keep = context.int_of("keepdims", 1) != 0;
   const auto axes = axes_of(context);
   if (!axes) {
     if (!keep) return;
@@ -60,7 +59,7 @@ void reduce(ShapeContext& context) {
     for (size_t i = 0; i < x->size(); ++i) open.push_back(context.unknown(0, i));
     return context.set(0, context.type(0), std::move(open));
   }
-  const bool noop = axes->empty() && attribute_int(context.node(), "noop_with_empty_axes", 0) != 0;
+  const bool noop = axes->empty() && context.int_of("noop_with_empty_axes", 0) != 0;
   std::vector<bool> reduced(x->size(), axes->empty() && !noop);
   for (const int64_t axis : *axes) reduced[context.axis(axis, x->size())] = true;
   Dims out;
@@ -72,16 +71,16 @@ void reduce(ShapeContext& context) {
   }
   context.set(0, context.type(0), std::move(out));
   // The product of all sizes: how some exporters flatten.
-  const auto content = context.content(0);
-  if (!content || context.node().op != "ReduceProd" || noop) return;
+  const auto content = context.carried(0);
+  if (!content || context.node.op != "ReduceProd" || noop) return;
   if (const auto all = product(*content, 0, content->size())) context.carry(0, {*all});
 }
 
 void arg_extreme(ShapeContext& context) {
   std::optional<Dims> dims = context.dims(0);
   if (dims) {
-    const size_t axis = context.axis(attribute_int(context.node(), "axis", 0), dims->size());
-    if (attribute_int(context.node(), "keepdims", 1) != 0)
+    const size_t axis = context.axis_of("axis", 0, dims->size());
+    if (context.int_of("keepdims", 1) != 0)
       (*dims)[axis] = fixed_dim(1);
     else
       dims->erase(dims->begin() + static_cast<std::ptrdiff_t>(axis));
@@ -93,7 +92,7 @@ void layer_normalization(ShapeContext& context) {
   context.set(0, context.type(0), context.dims(0));
   std::optional<Dims> statistics = context.dims(0);
   if (statistics) {
-    const size_t axis = context.axis(attribute_int(context.node(), "axis", -1), statistics->size());
+    const size_t axis = context.axis_of("axis", -1, statistics->size());
     std::fill(statistics->begin() + static_cast<std::ptrdiff_t>(axis), statistics->end(), fixed_dim(1));
   }
   context.set(1, DataType::f32, statistics);
@@ -103,8 +102,8 @@ void layer_normalization(ShapeContext& context) {
 void check_scales(ShapeContext& context) {
   const auto& x = context.dims(0);
   const auto& scale = context.dims(1);
-  if (!x || !scale || scale->size() != 1 || is_one((*scale)[0]) || attribute_int(context.node(), "block_size", 0) != 0) return;
-  const Dim& channels = (*x)[context.axis(attribute_int(context.node(), "axis", 1), x->size())];
+  if (!x || !scale || scale->size() != 1 || is_one((*scale)[0]) || context.int_of("block_size", 0) != 0) return;
+  const Dim& channels = (*x)[context.axis_of("axis", 1, x->size())];
   if (channels.known() && (*scale)[0].known() && channels != (*scale)[0])
     context.fail(fmt::format("{} scales for an axis of {}", (*scale)[0].size, channels.size));
 }
@@ -112,18 +111,18 @@ void check_scales(ShapeContext& context) {
 void quantize_linear(ShapeContext& context) {
   check_scales(context);
   DataType type = DataType::u8;
-  if (const int64_t asked = attribute_int(context.node(), "output_dtype", 0); asked != 0) {
+  if (const int64_t asked = context.int_of("output_dtype", 0); asked != 0) {
     const auto wide = widened_type_of(asked), known = wide ? wide : data_type_of(asked);
     if (!known) context.fail(fmt::format("output_dtype {} is not supported", onnx_type_name(asked)));
     type = *known;
   }
-  if (context.has_input(2)) type = context.type(2);
+  if (context.has(2)) type = context.type(2);
   context.set(0, type, context.dims(0));
 }
 
 void dequantize_linear(ShapeContext& context) {
   check_scales(context);
-  const int64_t asked = attribute_int(context.node(), "output_dtype", 0);
+  const int64_t asked = context.int_of("output_dtype", 0);
   const auto type = asked == 0 ? context.type(1) : data_type_of(asked);
   if (!type) context.fail(fmt::format("output_dtype {} is not supported", onnx_type_name(asked)));
   context.set(0, *type, context.dims(0));
@@ -143,7 +142,7 @@ void matmul_integer(ShapeContext& context) {
 // Infers the result for weights packed in blocks of a few bits, whose sizes are in the attributes.
 void matmul_of_few_bits(ShapeContext& context) {
   std::optional<Dims> dims = context.dims(0);
-  const int64_t columns = attribute_int(context.node(), "N", 0);
+  const int64_t columns = context.int_of("N", 0);
   if (dims && !dims->empty() && columns > 0) dims->back() = fixed_dim(columns);
   context.set(0, context.type(0), std::move(dims));
 }

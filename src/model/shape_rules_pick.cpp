@@ -1,5 +1,4 @@
 // Operators that pick some elements.
-#include "model/graph_tools.h"
 #include "model/shape_rules.h"
 #include "model/slicing.h"
 
@@ -17,14 +16,14 @@ struct SliceArguments {
 };
 std::optional<SliceArguments> slice_arguments(ShapeContext& context) {
   SliceArguments arguments;
-  if (!context.has_input(1)) {
-    arguments.starts = attribute_ints(context.node(), "starts", {});
-    arguments.ends = attribute_ints(context.node(), "ends", {});
-    arguments.axes = attribute_ints(context.node(), "axes", {});
+  if (!context.has(1)) {
+    arguments.starts = context.ints_of("starts", {});
+    arguments.ends = context.ints_of("ends", {});
+    arguments.axes = context.ints_of("axes", {});
   } else {
-    const auto starts = context.integers(1), ends = context.integers(2);
-    const auto axes = context.has_input(3) ? context.integers(3) : std::vector<int64_t>{};
-    const auto steps = context.has_input(4) ? context.integers(4) : std::vector<int64_t>{};
+    const auto starts = context.known_integers(1), ends = context.known_integers(2);
+    const auto axes = context.has(3) ? context.known_integers(3) : std::vector<int64_t>{};
+    const auto steps = context.has(4) ? context.known_integers(4) : std::vector<int64_t>{};
     if (!starts || !ends || !axes || !steps) return std::nullopt;
     arguments = {*starts, *ends, *axes, *steps};
   }
@@ -48,7 +47,7 @@ Dim sliced(ShapeContext& context, const Dim& in, const SliceArguments& arguments
 }
 
 void carry_sliced(ShapeContext& context, const SliceArguments& arguments) {
-  const auto content = context.content(0);
+  const auto content = context.carried(0);
   if (!content || context.dims(0)->size() != 1 || arguments.axes.size() != 1) return;
   const SliceRange range = slice_range(static_cast<int64_t>(content->size()), arguments.starts[0], arguments.ends[0], arguments.steps[0]);
   std::vector<Dim> picked;
@@ -81,14 +80,14 @@ void gather(ShapeContext& context) {
   std::optional<Dims> out;
   if (x && indices) {
     if (x->empty()) context.fail("there is nothing to pick from a scalar");
-    const auto axis = static_cast<std::ptrdiff_t>(context.axis(attribute_int(context.node(), "axis", 0), x->size()));
+    const auto axis = static_cast<std::ptrdiff_t>(context.axis_of("axis", 0, x->size()));
     out = Dims(x->begin(), x->begin() + axis);
     out->insert(out->end(), indices->begin(), indices->end());
     out->insert(out->end(), x->begin() + axis + 1, x->end());
   }
   context.set(0, context.type(0), std::move(out));
-  const auto content = context.content(0);
-  const auto picks = context.integers(1);
+  const auto content = context.carried(0);
+  const auto picks = context.known_integers(1);
   if (!content || !picks) return;
   std::vector<Dim> picked;
   for (const int64_t pick : *picks) picked.push_back((*content)[context.axis(pick, content->size())]);
@@ -100,7 +99,7 @@ void gather_elements(ShapeContext& context) { context.set(0, context.type(0), co
 void gather_nd(ShapeContext& context) {
   const auto& x = context.dims(0);
   const auto& indices = context.dims(1);
-  const int64_t batch = attribute_int(context.node(), "batch_dims", 0);
+  const int64_t batch = context.int_of("batch_dims", 0);
   std::optional<Dims> out;
   if (x && indices && !indices->empty() && indices->back().known()) {
     const int64_t depth = indices->back().size;
@@ -115,12 +114,12 @@ void gather_nd(ShapeContext& context) {
 void top_k(ShapeContext& context) {
   std::optional<Dims> out = context.dims(0);
   std::optional<std::vector<int64_t>> k;
-  if (context.has_input(1))
-    k = context.integers(1);
+  if (context.has(1))
+    k = context.known_integers(1);
   else
-    k = std::vector<int64_t>{attribute_int(context.node(), "k", -1)};
+    k = std::vector<int64_t>{context.int_of("k", -1)};
   if (out) {
-    const size_t axis = context.axis(attribute_int(context.node(), "axis", -1), out->size());
+    const size_t axis = context.axis_of("axis", -1, out->size());
     const Dim& available = (*out)[axis];
     if (k && k->size() == 1 && (k->front() < 0 || (available.known() && k->front() > available.size)))
       context.fail(fmt::format("k is {} of an axis of {}", k->front(), to_string({available})));

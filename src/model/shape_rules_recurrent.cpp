@@ -1,5 +1,4 @@
 // LSTM, GRU and RNN; and NonMaxSuppression, whose result's size only the data knows.
-#include "model/graph_tools.h"
 #include "model/shape_rules.h"
 
 #include <fmt/format.h>
@@ -11,16 +10,16 @@ namespace {
 // comes first in X and the results.
 template <int gates>
 void recurrent(ShapeContext& context) {
-  const size_t results = context.node().op == "LSTM" ? 3 : 2;
+  const size_t results = context.node.op == "LSTM" ? 3 : 2;
   for (size_t i = 0; i < results; ++i) context.set(i, context.type(0), std::nullopt);
   const auto &x = context.dims(0), &w = context.dims(1), &r = context.dims(2);
   if (!x || !w || !r) return;
   if (x->size() != 3 || w->size() != 3 || r->size() != 3)
     context.fail(fmt::format("input {} and weights {} and {} should have three dimensions", to_string(*x), to_string(*w), to_string(*r)));
   const Dim &directions = (*w)[0], &hidden = (*r)[2];
-  const bool batch_first = attribute_int(context.node(), "layout", 0) != 0;
+  const bool batch_first = context.int_of("layout", 0) != 0;
   const Dim &sequence = (*x)[batch_first ? 1 : 0], &batch = (*x)[batch_first ? 0 : 1];
-  const bool both = attribute_string(context.node(), "direction", "forward") == "bidirectional";
+  const bool both = context.text_of("direction", "forward") == "bidirectional";
   if (directions.known() && directions.size != (both ? 2 : 1))
     context.fail(fmt::format("its weights are of {} directions", directions.size));
   if ((*w)[2].known() && (*x)[2].known() && (*w)[2] != (*x)[2])
@@ -29,7 +28,7 @@ void recurrent(ShapeContext& context) {
   for (const Dim& given : {(*w)[1], (*r)[1]})
     if (rows && rows->known() && given.known() && given != *rows)
       context.fail(fmt::format("weights {} and {} are not of {} gates", to_string(*w), to_string(*r), gates));
-  if (const int64_t said = attribute_int(context.node(), "hidden_size", 0); said != 0 && hidden.known() && hidden.size != said)
+  if (const int64_t said = context.int_of("hidden_size", 0); said != 0 && hidden.known() && hidden.size != said)
     context.fail(fmt::format("hidden_size is {}, its weights have {}", said, hidden.size));
   context.set(0, context.type(0), batch_first ? Dims{batch, sequence, directions, hidden} : Dims{sequence, directions, batch, hidden});
   for (size_t i = 1; i < results; ++i)

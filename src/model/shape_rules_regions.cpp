@@ -1,6 +1,5 @@
 // Operators of pictures besides convolutions and pooling, and Det.
 #include "model/checked.h"
-#include "model/graph_tools.h"
 #include "model/shape_rules.h"
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@ namespace {
 
 // Sizes that stand in an input, behind `first`; those that are not known get symbols.
 Dims with_sizes(ShapeContext& context, Dims first, size_t input) {
-  const auto sizes = context.content(input);
+  const auto sizes = context.carried(input);
   const auto& dims = context.dims(input);
   if (sizes) {
     first.insert(first.end(), sizes->begin(), sizes->end());
@@ -27,7 +26,7 @@ void col2im(ShapeContext& context) {
   if (!x) return;
   if (x->size() != 3) context.fail(fmt::format("its input has shape {}", to_string(*x)));
   Dim channels = context.unknown(0, 1);
-  if (const auto block = context.integers(2)) {
+  if (const auto block = context.known_integers(2)) {
     int64_t taps = 1;
     for (const int64_t size : *block) {
       const auto product = checked_multiply(taps, size);
@@ -46,12 +45,12 @@ void max_unpool(ShapeContext& context) {
   const auto& x = context.dims(0);
   context.set(0, context.type(0), std::nullopt);
   if (!x) return;
-  const auto kernel = attribute_ints(context.node(), "kernel_shape", {});
-  const auto strides = attribute_ints(context.node(), "strides", std::vector<int64_t>(kernel.size(), 1));
-  const auto pads = attribute_ints(context.node(), "pads", std::vector<int64_t>(2 * kernel.size(), 0));
+  const auto kernel = context.ints_of("kernel_shape", {});
+  const auto strides = context.ints_of("strides", std::vector<int64_t>(kernel.size(), 1));
+  const auto pads = context.ints_of("pads", std::vector<int64_t>(2 * kernel.size(), 0));
   if (x->size() != kernel.size() + 2 || strides.size() != kernel.size() || pads.size() != 2 * kernel.size())
     context.fail(fmt::format("its input has shape {}, its windows {} dimensions", to_string(*x), kernel.size()));
-  if (context.has_input(2)) {
+  if (context.has(2)) {
     Dims out = with_sizes(context, {}, 2);
     if (!out.empty()) context.set(0, context.type(0), std::move(out));
     return;
@@ -75,8 +74,8 @@ void center_crop_pad(ShapeContext& context) {
   if (!out) return;
   std::vector<int64_t> every(out->size());
   for (size_t i = 0; i < every.size(); ++i) every[i] = static_cast<int64_t>(i);
-  const auto axes = attribute_ints(context.node(), "axes", every);
-  const auto sizes = context.content(1);
+  const auto axes = context.ints_of("axes", every);
+  const auto sizes = context.carried(1);
   if (sizes && sizes->size() != axes.size()) context.fail(fmt::format("{} sizes for {} axes", sizes->size(), axes.size()));
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = context.axis(axes[i], out->size());
@@ -95,7 +94,7 @@ void det(ShapeContext& context) {
 }
 
 Dim sized(ShapeContext& context, const char* attribute) {
-  const int64_t size = attribute_int(context.node(), attribute, 1);
+  const int64_t size = context.int_of(attribute, 1);
   if (size < 1) context.fail(fmt::format("{} is {}", attribute, size));
   return fixed_dim(size);
 }
@@ -124,7 +123,7 @@ void deform_conv(ShapeContext& context) {
 }
 
 void affine_grid(ShapeContext& context) {
-  const auto sizes = context.content(1);
+  const auto sizes = context.carried(1);
   std::optional<Dims> out;
   if (sizes) {
     if (sizes->size() != 4 && sizes->size() != 5) context.fail(fmt::format("size has {} entries, not 4 or 5", sizes->size()));

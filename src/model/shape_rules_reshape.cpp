@@ -1,5 +1,4 @@
 // Operators that change the shape and leave the elements where they are, and those that compute with shapes.
-#include "model/graph_tools.h"
 #include "model/onnx_types.h"
 #include "model/shape_rules.h"
 
@@ -13,7 +12,7 @@ namespace {
 void flatten(ShapeContext& context) {
   std::optional<Dims> out;
   if (const auto& x = context.dims(0)) {
-    const int64_t given = attribute_int(context.node(), "axis", 1);
+    const int64_t given = context.int_of("axis", 1);
     const size_t axis = given == static_cast<int64_t>(x->size()) ? x->size() : context.axis(given, x->size());
     out = Dims{product(*x, 0, axis).value_or(context.unknown(0, 0)), product(*x, axis, x->size()).value_or(context.unknown(0, 1))};
   }
@@ -63,7 +62,7 @@ std::optional<Dims> open_target(ShapeContext& context, size_t input) {
 // `target` with 0 and -1 replaced; nullopt: a size to be copied is not known.
 std::optional<Dims> resolved_target(ShapeContext& context, Dims target) {
   const auto& x = context.dims(0);
-  const bool allow_zero = attribute_int(context.node(), "allowzero", 0) != 0;
+  const bool allow_zero = context.int_of("allowzero", 0) != 0;
   std::optional<size_t> inferred;
   for (size_t i = 0; i < target.size(); ++i) {
     Dim& size = target[i];
@@ -86,8 +85,8 @@ std::optional<Dims> resolved_target(ShapeContext& context, Dims target) {
 
 void reshape(ShapeContext& context) {
   context.set(0, context.type(0), std::nullopt);
-  if (auto content = context.content(0)) context.carry(0, std::move(*content));
-  const auto target = context.content(1);
+  if (auto content = context.carried(0)) context.carry(0, std::move(*content));
+  const auto target = context.carried(1);
   auto out = target ? resolved_target(context, *target) : open_target(context, 1);
   if (out && context.dims(0)) check_same_count(context, *context.dims(0), *out);
   context.set(0, context.type(0), std::move(out));
@@ -97,7 +96,7 @@ void squeeze(ShapeContext& context) {
   const auto& x = context.dims(0);
   const auto axes = axes_of(context);
   context.set(0, context.type(0), std::nullopt);
-  if (auto content = context.content(0)) context.carry(0, std::move(*content));
+  if (auto content = context.carried(0)) context.carry(0, std::move(*content));
   if (!x || !axes) return;
   std::vector<bool> removed(x->size());
   for (const int64_t axis : *axes) {
@@ -117,7 +116,7 @@ void unsqueeze(ShapeContext& context) {
   const auto& x = context.dims(0);
   const auto axes = axes_of(context);
   context.set(0, context.type(0), std::nullopt);
-  if (auto content = context.content(0)) context.carry(0, std::move(*content));
+  if (auto content = context.carried(0)) context.carry(0, std::move(*content));
   if (!x || !axes) return;
   const size_t rank = x->size() + axes->size();
   if (rank > 64) context.fail("the result has more than 64 dimensions");
@@ -138,7 +137,7 @@ void shape_of(ShapeContext& context) {
   if (!x) return context.set(0, DataType::i64, Dims{context.unknown(0, 0)});
   const auto rank = static_cast<int64_t>(x->size());
   const auto place = [&](const char* name, int64_t fallback) {
-    const int64_t given = attribute_int(context.node(), name, fallback);
+    const int64_t given = context.int_of(name, fallback);
     return std::clamp<int64_t>(given < 0 ? given + rank : given, 0, rank);
   };
   const int64_t begin = place("start", 0), end = std::max(begin, place("end", rank));
@@ -153,17 +152,17 @@ void size_of(ShapeContext& context) {
 }
 
 void cast(ShapeContext& context) {
-  const int64_t to = attribute_int(context.node(), "to", 0);
+  const int64_t to = context.int_of("to", 0);
   const auto type = data_type_of(to);
   if (!type) context.fail(fmt::format("cast to {} is not supported", onnx_type_name(to)));
   context.set(0, *type, context.dims(0));
   if (*type != DataType::i64 && *type != DataType::i32) return;
-  if (auto content = context.content(0)) context.carry(0, std::move(*content));
+  if (auto content = context.carried(0)) context.carry(0, std::move(*content));
 }
 
 // The same bytes: contents do not pass.
 void bit_cast(ShapeContext& context) {
-  const int64_t to = attribute_int(context.node(), "to", 0);
+  const int64_t to = context.int_of("to", 0);
   const auto type = data_type_of(to);
   if (!type) context.fail(fmt::format("cast to {} is not supported", onnx_type_name(to)));
   context.set(0, *type, context.dims(0));
@@ -174,13 +173,13 @@ void cast_like(ShapeContext& context) { context.set(0, context.type(1), context.
 void constant_of_shape(ShapeContext& context) {
   DataType type = DataType::f32;
   std::optional<int64_t> value;
-  if (const auto found = context.node().attributes.find("value"); found != context.node().attributes.end()) {
+  if (const auto found = context.node.attributes.find("value"); found != context.node.attributes.end()) {
     const auto* tensor = std::get_if<Tensor>(&found->second);
     if (tensor == nullptr || element_count(tensor->shape) != 1) context.fail("value should be a tensor of one element");
     type = tensor->type;
     if (type == DataType::i64) value = tensor->as<int64_t>()[0];
   }
-  const auto shape = context.content(0);
+  const auto shape = context.carried(0);
   if (shape) {
     for (const Dim& dim : *shape) {
       if (dim.size < 0) context.fail(fmt::format("shape {} is negative", to_string(*shape)));
@@ -194,7 +193,7 @@ void constant_of_shape(ShapeContext& context) {
 }
 
 void expand(ShapeContext& context) {
-  const auto shape = context.content(1);
+  const auto shape = context.carried(1);
   std::optional<Dims> out;
   if (shape) {
     for (const Dim& dim : *shape) {

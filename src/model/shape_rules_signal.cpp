@@ -1,5 +1,4 @@
 // Transforms of signals, their windows, and operators whose size their input's content decides.
-#include "model/graph_tools.h"
 #include "model/onnx_types.h"
 #include "model/shape_rules.h"
 
@@ -14,8 +13,8 @@ constexpr int64_t longest = int64_t{1} << 24;
 
 // One number that is known; nullopt: left out or not known.
 std::optional<int64_t> number(ShapeContext& context, size_t input, int64_t least) {
-  if (!context.has_input(input)) return std::nullopt;
-  const auto values = context.integers(input);
+  if (!context.has(input)) return std::nullopt;
+  const auto values = context.known_integers(input);
   if (!values || values->size() != 1) return std::nullopt;
   if (values->front() < least || values->front() > longest) context.fail(fmt::format("input {} is {}", input, values->front()));
   return values->front();
@@ -26,18 +25,18 @@ void dft(ShapeContext& context) {
   context.set(0, context.type(0), std::nullopt);
   if (!out) return;
   if (out->size() < 2) context.fail(fmt::format("its input has shape {}", to_string(*out)));
-  int64_t axis = context.opset() < 20 ? attribute_int(context.node(), "axis", 1) : -2;
-  if (context.opset() >= 20 && context.has_input(2)) {
-    const auto given = context.integers(2);
+  int64_t axis = context.graph.opset < 20 ? context.int_of("axis", 1) : -2;
+  if (context.graph.opset >= 20 && context.has(2)) {
+    const auto given = context.known_integers(2);
     if (!given || given->size() != 1) return;
     axis = given->front();
   }
   const size_t at = context.axis(axis, out->size());
   if (at + 1 == out->size()) context.fail("its axis is that of real and imaginary parts");
-  const bool inverse = attribute_int(context.node(), "inverse", 0) != 0, onesided = attribute_int(context.node(), "onesided", 0) != 0;
+  const bool inverse = context.int_of("inverse", 0) != 0, onesided = context.int_of("onesided", 0) != 0;
   std::optional<int64_t> length = number(context, 1, 1);
-  if (!context.has_input(1) && (*out)[at].known()) length = inverse && onesided ? 2 * ((*out)[at].size - 1) : (*out)[at].size;
-  if (!context.has_input(1) && !onesided && !(*out)[at].known()) {
+  if (!context.has(1) && (*out)[at].known()) length = inverse && onesided ? 2 * ((*out)[at].size - 1) : (*out)[at].size;
+  if (!context.has(1) && !onesided && !(*out)[at].known()) {
     // The axis stays as long as it is.
   } else if (length) {
     (*out)[at] = fixed_dim(onesided && !inverse ? *length / 2 + 1 : *length);
@@ -54,7 +53,7 @@ void stft(ShapeContext& context) {
   if (!x) return;
   if (x->size() != 3) context.fail(fmt::format("its signal has shape {}", to_string(*x)));
   std::optional<int64_t> length = number(context, 3, 1);
-  if (!context.has_input(3) && context.has_input(2) && context.dims(2) && context.dims(2)->size() == 1 && (*context.dims(2))[0].known())
+  if (!context.has(3) && context.has(2) && context.dims(2) && context.dims(2)->size() == 1 && (*context.dims(2))[0].known())
     length = (*context.dims(2))[0].size;
   const auto step = number(context, 1, 1);
   Dims out{(*x)[0], context.unknown(0, 1), context.unknown(0, 2), fixed_dim(2)};
@@ -62,12 +61,12 @@ void stft(ShapeContext& context) {
     if (*length > (*x)[1].size) context.fail(fmt::format("frames of {} in a signal of {}", *length, (*x)[1].size));
     out[1] = fixed_dim(1 + ((*x)[1].size - *length) / *step);
   }
-  if (length) out[2] = fixed_dim(attribute_int(context.node(), "onesided", 1) != 0 ? *length / 2 + 1 : *length);
+  if (length) out[2] = fixed_dim(context.int_of("onesided", 1) != 0 ? *length / 2 + 1 : *length);
   context.set(0, context.type(0), std::move(out));
 }
 
 DataType asked_type(ShapeContext& context, const char* attribute) {
-  const int64_t asked = attribute_int(context.node(), attribute, 1);
+  const int64_t asked = context.int_of(attribute, 1);
   const auto type = data_type_of(asked);
   if (!type) context.fail(fmt::format("{} {} is not supported", attribute, onnx_type_name(asked)));
   return *type;
@@ -87,11 +86,11 @@ void mel_weight_matrix(ShapeContext& context) {
 // The result has as many elements as the contents decide, along the axis in the attribute or of all elements.
 void chosen(ShapeContext& context) {
   std::optional<Dims> out = context.dims(0);
-  const bool flat = !context.node().attributes.contains("axis");
+  const bool flat = !context.node.attributes.contains("axis");
   if (flat) {
     out = Dims{context.unknown(0, 0)};
   } else if (out) {
-    const size_t axis = context.axis(attribute_int(context.node(), "axis", 0), out->size());
+    const size_t axis = context.axis_of("axis", 0, out->size());
     (*out)[axis] = context.unknown(0, axis);
   }
   context.set(0, context.type(0), std::move(out));
@@ -101,7 +100,7 @@ void unique(ShapeContext& context) {
   chosen(context);
   const auto& x = context.dims(0);
   std::optional<Dim> of_all;
-  if (x && context.node().attributes.contains("axis")) of_all = (*x)[context.axis(attribute_int(context.node(), "axis", 0), x->size())];
+  if (x && context.node.attributes.contains("axis")) of_all = (*x)[context.axis_of("axis", 0, x->size())];
   if (x && !of_all) of_all = product(*x, 0, x->size());
   context.set(1, DataType::i64, Dims{context.unknown(1, 0)});
   context.set(2, DataType::i64, Dims{of_all.value_or(context.unknown(2, 0))});
@@ -111,7 +110,7 @@ void unique(ShapeContext& context) {
 void tf_idf_vectorizer(ShapeContext& context) {
   const auto& x = context.dims(0);
   int64_t width = 0;
-  for (const int64_t column : attribute_ints(context.node(), "ngram_indexes", {})) {
+  for (const int64_t column : context.ints_of("ngram_indexes", {})) {
     if (column < 0 || column >= (int64_t{1} << 31)) context.fail(fmt::format("ngram_indexes holds {}", column));
     width = std::max(width, column + 1);
   }

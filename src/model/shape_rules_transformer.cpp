@@ -1,5 +1,4 @@
 // Attention and what stands around it; losses.
-#include "model/graph_tools.h"
 #include "model/shape_rules.h"
 
 #include <fmt/format.h>
@@ -18,7 +17,7 @@ std::optional<Heads> heads_of(ShapeContext& context, size_t input, const char* a
   const auto& dims = context.dims(input);
   if (!dims) return std::nullopt;
   if (dims->size() == 4) return Heads{(*dims)[0], (*dims)[1], (*dims)[2], (*dims)[3]};
-  const int64_t heads = attribute_int(context.node(), attribute, 0);
+  const int64_t heads = context.int_of(attribute, 0);
   if (dims->size() != 3 || heads < 1)
     context.fail(fmt::format("input {} has shape {}, {} is {}", input, to_string(*dims), attribute, heads));
   const auto size = divide((*dims)[2], heads);
@@ -30,7 +29,7 @@ std::optional<Heads> heads_of(ShapeContext& context, size_t input, const char* a
 std::optional<Dims> cached(ShapeContext& context, const std::optional<Heads>& heads, size_t cache, size_t output) {
   if (!heads) return std::nullopt;
   Dims all{heads->batch, heads->heads, heads->length, heads->size};
-  if (!context.has_input(cache)) return all;
+  if (!context.has(cache)) return all;
   const auto& past = context.dims(cache);
   if (past && past->size() != 4) context.fail(fmt::format("its cache has shape {}", to_string(*past)));
   const auto length = past ? add((*past)[2], heads->length) : std::nullopt;
@@ -60,7 +59,7 @@ void linear_attention(ShapeContext& context) {
   if (q && v) out = Dims{q->batch, q->length, multiply(q->heads, v->size).value_or(context.unknown(0, 2))};
   if (k && v) state = Dims{k->batch, k->heads, k->size, v->size};
   context.set(0, context.type(0), std::move(out));
-  context.set(1, context.has_input(3) ? context.type(3) : context.type(0), std::move(state));
+  context.set(1, context.has(3) ? context.type(3) : context.type(0), std::move(state));
 }
 
 void causal_conv_with_state(ShapeContext& context) {
@@ -79,7 +78,7 @@ void causal_conv_with_state(ShapeContext& context) {
 
 // One number, or without a reduction one for each place.
 void loss(ShapeContext& context) {
-  const bool each = attribute_string(context.node(), "reduction", "mean") == "none";
+  const bool each = context.text_of("reduction", "mean") == "none";
   context.set(0, context.type(0), each ? context.dims(1) : Dims{});
   context.set(1, context.type(0), context.dims(0));
 }

@@ -17,8 +17,8 @@ struct Window {
 };
 
 std::vector<int64_t> window_ints(ShapeContext& context, const char* name, size_t count, int64_t fallback, int64_t least) {
-  const auto found = context.node().attributes.find(name);
-  if (found == context.node().attributes.end()) return std::vector<int64_t>(count, fallback);
+  const auto found = context.node.attributes.find(name);
+  if (found == context.node.attributes.end()) return std::vector<int64_t>(count, fallback);
   const auto* values = std::get_if<std::vector<int64_t>>(&found->second);
   if (values == nullptr || values->size() != count) context.fail(fmt::format("{} should be {} integers", name, count));
   for (const int64_t value : *values) {
@@ -35,7 +35,7 @@ Window read_window(ShapeContext& context, std::vector<int64_t> kernel) {
                 window_ints(context, "pads", 2 * rank, 0, -window_limit),
                 "",
                 false};
-  const auto& attributes = context.node().attributes;
+  const auto& attributes = context.node.attributes;
   if (const auto found = attributes.find("auto_pad"); found != attributes.end()) {
     const auto* text = std::get_if<std::string>(&found->second);
     if (text == nullptr || (*text != "NOTSET" && *text != "SAME_UPPER" && *text != "SAME_LOWER" && *text != "VALID" && !text->empty()))
@@ -74,8 +74,8 @@ Dim slide(ShapeContext& context, const Window& window, size_t i, const Dim& in) 
 }
 
 int64_t positive_int(ShapeContext& context, const char* name, int64_t fallback) {
-  const auto found = context.node().attributes.find(name);
-  if (found == context.node().attributes.end()) return fallback;
+  const auto found = context.node.attributes.find(name);
+  if (found == context.node.attributes.end()) return fallback;
   const auto* value = std::get_if<int64_t>(&found->second);
   if (value == nullptr || *value < 1 || *value > window_limit) context.fail(fmt::format("{} should be a positive integer", name));
   return *value;
@@ -89,13 +89,13 @@ std::optional<std::vector<int64_t>> kernel_of(ShapeContext& context, const Dims&
     if (weights[i].size < 1 || weights[i].size > window_limit) context.fail(fmt::format("its weights have shape {}", to_string(weights)));
     kernel.push_back(weights[i].size);
   }
-  if (context.node().attributes.count("kernel_shape") != 0 && window_ints(context, "kernel_shape", kernel.size(), 1, 1) != kernel)
+  if (context.node.attributes.count("kernel_shape") != 0 && window_ints(context, "kernel_shape", kernel.size(), 1, 1) != kernel)
     context.fail(fmt::format("kernel_shape differs from its weights {}", to_string(weights)));
   return kernel;
 }
 
 // ConvInteger has zero points there.
-bool has_bias(ShapeContext& context) { return context.has_input(2) && context.node().op != "ConvInteger"; }
+bool has_bias(ShapeContext& context) { return context.has(2) && context.node.op != "ConvInteger"; }
 
 void check_weights(ShapeContext& context, const Dims& x, const Dims& w) {
   if (x.size() < 3 || x.size() != w.size())
@@ -157,7 +157,7 @@ void conv_transpose(ShapeContext& context) {
   const Window window = read_window(context, *kernel);
   const auto output_padding = window_ints(context, "output_padding", kernel->size(), 0, 0);
   Dims out{(*x)[0], *channels};
-  const bool given = context.node().attributes.count("output_shape") != 0;
+  const bool given = context.node.attributes.count("output_shape") != 0;
   const auto output_shape = window_ints(context, "output_shape", kernel->size(), 0, 1);
   for (size_t i = 0; i < kernel->size(); ++i)
     out.push_back(given ? fixed_dim(output_shape[i]) : widen(context, window, output_padding, i, (*x)[i + 2]));
@@ -170,7 +170,7 @@ void pool(ShapeContext& context) {
   context.set(1, DataType::i64, std::nullopt);
   if (!x) return;
   if (x->size() < 3) context.fail(fmt::format("its input has shape {}", to_string(*x)));
-  if (context.node().attributes.count("kernel_shape") == 0) context.fail("kernel_shape is missing");
+  if (context.node.attributes.count("kernel_shape") == 0) context.fail("kernel_shape is missing");
   const Window window = read_window(context, window_ints(context, "kernel_shape", x->size() - 2, 1, 1));
   Dims out{(*x)[0], (*x)[1]};
   for (size_t i = 0; i < window.kernel.size(); ++i) out.push_back(slide(context, window, i, (*x)[i + 2]));
@@ -201,7 +201,7 @@ void check_per_channel(ShapeContext& context, size_t last) {
 void batch_normalization(ShapeContext& context) {
   check_per_channel(context, 4);
   context.set(0, context.type(0), context.dims(0));
-  for (size_t i = 1; i < context.output_count(); ++i) context.set(i, context.type(1), context.dims(1));
+  for (size_t i = 1; i < context.node.outputs.size(); ++i) context.set(i, context.type(1), context.dims(1));
 }
 
 void instance_normalization(ShapeContext& context) {

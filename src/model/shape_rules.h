@@ -23,6 +23,8 @@ using Contents = std::map<ValueId, std::vector<Dim>>;
 // Sizes may be open here and are set, besides what a NodeReader reads.
 class ShapeContext : public NodeReader {
  public:
+  // The analyzer does not see that a base without a constructor is initialized.
+  // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject)
   ShapeContext(Graph& graph, const Node& node, Contents& contents) : NodeReader{nullptr, graph, node}, graph_(graph), contents_(contents) {}
 
   bool has_output(size_t i) const { return i < node.outputs.size() && node.outputs[i] != no_value; }

@@ -130,7 +130,7 @@ class ScenarioDriver final : public WorkloadDriver {
   bool judges_accuracy() const override { return false; }
 
   WarmedUp warm_up(const DriverContext& context) override {
-    const WarmedUp warmed = warm_up_with(warmup_settings(context, options_.power), context);
+    WarmedUp warmed = warm_up_with(warmup_settings(context, options_.power), context);
     if (options_.power != PowerAsked::burst) return warmed;
     rest_before_burst(context);
     warm_up_with(settings_after_rest(), context);

@@ -15,15 +15,12 @@ import argparse
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import time
 
+import duels
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-
-
-class Failed(Exception):
-    pass
 
 
 class Bench:
@@ -33,26 +30,22 @@ class Bench:
         self.work = (ROOT / arguments.build).resolve() / "deep_gap_time"
         self.work.mkdir(parents=True, exist_ok=True)
 
-    def run(self, *command, good=(0,)):
-        done = subprocess.run([str(self.program), *map(str, command)], cwd=ROOT, capture_output=True, text=True)
-        if done.returncode not in good:
-            words = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            raise Failed(words[-1] if words else f"exit {done.returncode}")
-        return done.stdout
+    def run(self, *command):
+        return duels.run(self.program, *command)
 
     def measure_all(self, *what):
         """Seconds of one command; by batch the half-width over the processes relative to the value, how many there were, and the value."""
         store = self.work / "time.db"
         store.unlink(missing_ok=True)
         begin = time.monotonic()
-        self.run("run", *what, "--store", store, good=(0, 1))
+        self.run("run", *what, "--store", store)
         seconds = time.monotonic() - begin
         found = {}
         for row in json.loads(self.run("export", store, "--format", "json", "--by", "point")):
             if row["outcome"] != "ok":
-                raise Failed(row["reason"])
+                raise duels.Failed(row["reason"])
             if not row.get("throughput_ci_low") or not row.get("throughput_ci_high"):
-                raise Failed("no interval")
+                raise duels.Failed("no interval")
             width = (row["throughput_ci_high"] - row["throughput_ci_low"]) / 2 / row["throughput"]
             found[str(row["batch"])] = width, row["repeats"], row["throughput"]
         return seconds, found
@@ -64,7 +57,7 @@ class Bench:
 
     def grid(self, flags, batches):
         """Returns what the protocol gives for each batch, then the seconds and results of one command for all of them."""
-        self.run("run", *flags, "--batch", ",".join(batches), "--warmup", 1, "--iterations", 1, "--repeats", 1, "--store", self.work / "warm.db", good=(0, 1))
+        self.run("run", *flags, "--batch", ",".join(batches), "--warmup", 1, "--iterations", 1, "--repeats", 1, "--store", self.work / "warm.db")
         theirs = {batch: self.protocol([*flags, "--batch", batch]) for batch in batches}
         study = self.work / "grid.toml"
         study.write_text("".join(f'[[grid]]\nbatch = {batch}\ninterval = "{theirs[batch][1] * 100:.3g}%"\n' for batch in batches))
@@ -80,7 +73,7 @@ class Bench:
 
     def compare(self, point, protocol_first):
         asked = float(self.arguments.interval.rstrip("%")) / 100
-        self.run("run", *point, "--warmup", 1, "--iterations", 1, "--repeats", 1, "--store", self.work / "warm.db", good=(0, 1))  # weights, references
+        self.run("run", *point, "--warmup", 1, "--iterations", 1, "--repeats", 1, "--store", self.work / "warm.db")  # weights, references
         if self.arguments.only_as_wide:
             theirs = self.protocol(point)
             return theirs, None, self.ours(point, theirs[1])
@@ -92,6 +85,15 @@ class Bench:
             theirs = self.protocol(point)
         as_wide = ours if ours[1] <= theirs[1] <= asked else self.ours(point, theirs[1])
         return theirs, ours, as_wide
+
+
+def add_flags(parser):
+    """The flags of flags_of(), and where the program is."""
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--axis", action="append", default=[], help="NAME=VALUE, as for deepgap run")
+    parser.add_argument("--no-check", action="store_true", help="outputs are not checked: no reference need be made first")
+    parser.add_argument("--build", default="build")
 
 
 def parse():
@@ -108,11 +110,7 @@ def parse():
     parser.add_argument("--iterations", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sweeps", type=int, default=10)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--axis", action="append", default=[], help="NAME=VALUE, as for deepgap run")
-    parser.add_argument("--no-check", action="store_true", help="outputs are not checked: no reference need be made first")
-    parser.add_argument("--build", default="build")
+    add_flags(parser)
     return parser.parse_args()
 
 
@@ -140,7 +138,7 @@ def compare_grids(bench):
     for model, backend, precision in [(m, b, p) for m in a.models.split(",") for b in a.backends.split(",") for p in a.precisions.split(",")]:
         try:
             theirs, seconds, ours = bench.grid(flags_of(a, model, backend, precision), a.batches.split(","))
-        except Failed as failure:
+        except duels.Failed as failure:
             print(f"| {model} {backend} {precision} | not measured: {failure} | | |", flush=True)
             failed = True
             continue
@@ -170,7 +168,7 @@ def main():
         flags = [*flags_of(a, model, backend, precision), "--batch", batch]
         try:
             theirs, ours, as_wide = bench.compare(flags, number % 2 == 0)
-        except Failed as failure:
+        except duels.Failed as failure:
             print(f"| {name} | not measured: {failure} | | | | | |", flush=True)
             failed = True
             continue

@@ -10,17 +10,19 @@ their 10th percentiles of latency, which other work hardly reaches, over the rou
 the same over all points, and how many intervals hold 1."""
 import argparse
 import json
-import math
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
+import deep_gap_time
+import duels
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# Quantiles of Student's t at 97.5 %, by degrees of freedom.
-STUDENT = [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086]
+sys.path.insert(0, str(ROOT / "tools"))
+from charts import geometric  # noqa: E402
+
 METRICS = ("throughput", "latency_p10_ms")
 
 
@@ -30,28 +32,18 @@ class Bench:
         self.program = (ROOT / arguments.build).resolve() / "bin/deepgap"
         self.store = (ROOT / arguments.build).resolve() / "shared_process.db"
 
-    def run(self, *command):
-        done = subprocess.run([str(self.program), *map(str, command)], cwd=ROOT, capture_output=True, text=True)
-        if done.returncode not in (0, 1):
-            sys.exit(done.stderr.strip() or done.stdout.strip())
-        return done.stdout
-
     def measure(self, model, backend, batches, seed):
         """Returns the metrics of each batch by one command, and the seconds that it took."""
         self.store.unlink(missing_ok=True)
-        flags = ["--model", model, "--backend", backend, "--device", self.a.device, "--precision", self.a.precision, "--scenario", "batch"]
+        flags = deep_gap_time.flags_of(self.a, model, backend, self.a.precision)
         flags += ["--batch", ",".join(map(str, batches)), "--duration", self.a.duration, "--repeats", 1, "--seed", seed, "--store", self.store]
-        flags += ["--threads", self.a.threads] if self.a.device == "cpu" else []
-        flags += ["--check", "off"] if self.a.no_check else []
-        for axis in self.a.axis:
-            flags += ["--axis", axis]
         begin = time.monotonic()
-        self.run("run", *flags)
+        duels.run(self.program, "run", *flags)
         seconds = time.monotonic() - begin
-        rows = json.loads(self.run("export", self.store, "--format", "json"))
+        rows = json.loads(duels.run(self.program, "export", self.store, "--format", "json"))
         bad = [row["reason"] for row in rows if row["outcome"] != "ok"]
         if bad:
-            sys.exit(bad[0])
+            raise duels.Failed(bad[0])
         return {int(row["batch"]): {name: float(row[name]) for name in METRICS} for row in rows}, seconds
 
     def round(self, model, backend, number):
@@ -70,15 +62,8 @@ class Bench:
         return shared, apart
 
 
-def ratio(logs):
-    mean, half = statistics.fmean(logs), math.inf
-    if len(logs) > 1:
-        half = STUDENT[min(len(logs) - 2, len(STUDENT) - 1)] * statistics.stdev(logs) / math.sqrt(len(logs))
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
-
-
-def cell(logs):
-    value, low, high = ratio(logs)
+def cell(ratios):
+    value, low, high = geometric(ratios)
     return f"{value:.3f}x ({low:.3f} to {high:.3f})"
 
 
@@ -90,12 +75,11 @@ def parse():
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--duration", default="1s")
     parser.add_argument("--precision", default="fp32")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--axis", action="append", default=[], help="NAME=VALUE, as for deepgap run")
-    parser.add_argument("--no-check", action="store_true", help="outputs are not checked: no reference need be made first")
-    parser.add_argument("--build", default="build")
-    return parser.parse_args()
+    deep_gap_time.add_flags(parser)
+    arguments = parser.parse_args()
+    if arguments.rounds < 2:
+        parser.error("--rounds: an interval needs two rounds at least")
+    return arguments
 
 
 def main():
@@ -108,24 +92,26 @@ def main():
     for model in a.models.split(","):
         for backend in a.backends.split(","):
             bench.measure(model, backend, a.batches, 1)  # weights, references and tuning, which the cache then has
-            logs = {batch: {name: [] for name in METRICS} for batch in a.batches}
+            ratios = {batch: {name: [] for name in METRICS} for batch in a.batches}
             for number in range(a.rounds):
                 shared, apart = bench.round(model, backend, number)
                 times = [times[0] + shared[1], times[1] + apart[1]]
                 for batch in a.batches:
                     for name in METRICS:
-                        logs[batch][name].append(math.log(shared[0][batch][name] / apart[0][batch][name]))
+                        ratios[batch][name].append(shared[0][batch][name] / apart[0][batch][name])
             for name in METRICS:  # a disturbance hits all points of a round, so a round counts once
-                everything[name].append([statistics.fmean(logs[batch][name][i] for batch in a.batches) for i in range(a.rounds)])
+                everything[name] += [statistics.geometric_mean(ratios[batch][name][i] for batch in a.batches) for i in range(a.rounds)]
             for batch in a.batches:
-                _, low, high = ratio(logs[batch]["throughput"])
+                _, low, high = geometric(ratios[batch]["throughput"])
                 points, holding = points + 1, holding + (low <= 1 <= high)
-                print(f"| {model} {backend} batch {batch} | {cell(logs[batch]['throughput'])} | {cell(logs[batch]['latency_p10_ms'])} |", flush=True)
-    together = {name: [log for one in logs for log in one] for name, logs in everything.items()}
-    print(f"| all points | {cell(together['throughput'])} | {cell(together['latency_p10_ms'])} |")
+                print(f"| {model} {backend} batch {batch} | {cell(ratios[batch]['throughput'])} | {cell(ratios[batch]['latency_p10_ms'])} |", flush=True)
+    print(f"| all points | {cell(everything['throughput'])} | {cell(everything['latency_p10_ms'])} |")
     print(f"{holding} of {points} intervals of throughput hold 1; {times[0]:.0f} s shared, {times[1]:.0f} s apart; load average "
           f"{os.getloadavg()[0]:.2f} at the end")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except duels.Failed as failure:
+        sys.exit(str(failure))

@@ -93,7 +93,7 @@ class PredictCommand final : public Command {
         if (is_ceilings_file(device) == cpus) devices.push_back(device);
       if (cpus && kind == MeasuredKind::training && !devices.empty())
         throw Error(ErrorKind::usage, "--task train: training on a CPU has not been measured, so it cannot be predicted");
-      if (!devices.empty()) words += foretell(kind, devices, rows);
+      if (!devices.empty()) words += predict_for(kind, devices, rows);
     }
     json_ ? fmt::print("{}", predictions_json(rows)) : print_text(words);
     const bool any = std::any_of(rows.begin(), rows.end(), [](const PredictedRow& row) { return row.reason.empty(); });
@@ -106,7 +106,7 @@ class PredictCommand final : public Command {
   }
 
   // Predicts for devices of one kind; adds to `all` and returns their table.
-  std::string foretell(MeasuredKind kind, const std::vector<std::string>& devices, std::vector<PredictedRow>& all) {
+  std::string predict_for(MeasuredKind kind, const std::vector<std::string>& devices, std::vector<PredictedRow>& all) {
     const std::string engine = engine_for(kind);
     std::vector<MeasuredPoint> measured = measured_points(kind, engine, stores_, networks_, known_devices_);
     if (measured.empty())

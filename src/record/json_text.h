@@ -9,10 +9,10 @@
 
 namespace deepgap {
 
-// The same with U+FFFD for each byte that is no part of valid UTF-8, so that dump() never throws.
+// Returns the same with U+FFFD for each byte that is no part of valid UTF-8, so that dump() never throws.
 nlohmann::json valid_utf8(nlohmann::json json);
 
-// An enum of which name_of() gives names and `from` the values again.
+// The text of an enum is its name_of(), which `from` reads.
 template <typename T, std::optional<T> (*from)(std::string_view)>
 struct NamedText {
   static std::string_view text(T value) { return name_of(value); }

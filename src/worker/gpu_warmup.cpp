@@ -19,7 +19,6 @@ namespace {
 constexpr Nanoseconds shortest_to_the_limit = 3'000'000'000, longest_before_a_burst = 300'000'000;
 // At the limit clocks swing, and what is known of a window's throughput comes from the time before it (scenario/stopping/stretches.h).
 constexpr Nanoseconds settling_at_the_limit = 1'000'000'000, kept_at_the_limit = 8'200'000'000;
-constexpr Nanoseconds rest = 2'000'000'000;
 
 }  // namespace
 
@@ -60,14 +59,6 @@ std::vector<Timing> at_the_limit(std::vector<Timing> timings) {
   const auto is_early = [end](const Timing& timing) { return timing.end < end - kept_at_the_limit; };
   timings.erase(std::remove_if(timings.begin(), timings.end(), is_early), timings.end());
   return timings;
-}
-
-void rest_before_burst(const DriverContext& context) {
-  const Nanoseconds end = context.clock.now() + rest;
-  while (context.clock.now() < end && !context.interrupted) {
-    context.heartbeat.beat();
-    context.clock.wait_until(std::min(end, context.clock.now() + rest / 10));
-  }
 }
 
 StoppingSettings settings_after_rest() {

@@ -23,8 +23,8 @@ std::unique_ptr<Stopping> make_gpu_warmup(const StoppingSettings& settings, Powe
 std::vector<Timing> at_the_limit(std::vector<Timing> timings);
 
 // Between the warm-up and a burst: the GPUs rest, since a large batch brings them to their limit within a fifth of a second (H200).
-void rest_before_burst(const DriverContext& context);
-// After the rest: a few queries, the first of which are slow.
+constexpr Nanoseconds rest_before_burst = 2'000'000'000;
+// Returns the settings of a second warm-up after the rest: a few queries, since the first ones are slow.
 StoppingSettings settings_after_rest();
 
 }  // namespace deepgap

@@ -229,8 +229,10 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   const auto lack = [&] {
     return lack_of_memory(model_->summary().inputs, samples_.size(), order.point.batch, memory_for_worker(SystemRoot("/")));
   };
-  if (!lack().empty()) drop_sessions();
-  if (const std::string still = lack(); !still.empty()) throw Error(ErrorKind::out_of_memory, still);
+  if (!lack().empty()) {
+    drop_sessions();
+    if (const std::string still = lack(); !still.empty()) throw Error(ErrorKind::out_of_memory, still);
+  }
   dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
   heartbeat_.beat();
   Inputs inputs{model_, served_ == nullptr ? model_ : served_, {}, dataset_.get(), samples_, load_s_, shared};

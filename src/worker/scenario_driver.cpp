@@ -1,6 +1,6 @@
 #include "worker/scenario_driver.h"
-#include "base/quantity.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "record/point_option.h"
 #include "record/task_traits.h"
@@ -91,16 +91,6 @@ std::string keep_failures(const Failures& failures, int64_t answered, double all
                      failures.count() + answered, percent_text(share, allowed), chosen_percent_text(allowed), failures.text());
 }
 
-// The scenario does not wait for what is due after the end of a schedule; the window lasts until then all the same.
-void wait_for_the_end(const OfferedLoad& offered, const DriverContext& context) {
-  constexpr Nanoseconds at_a_time = 100'000'000;
-  const Nanoseconds end = offered.begin + offered.length;
-  while (offered.length > 0 && !context.interrupted && context.clock.now() < end) {
-    context.heartbeat.beat();
-    context.clock.wait_until(std::min(end, context.clock.now() + at_a_time));
-  }
-}
-
 // Exactly from the first query's begin to the last one's end, and of an open loop all of its schedule besides: two queries in a second are
 // two a second, however near to each other they came.
 Window window_of(const TimingLog& log, const OfferedLoad& offered) {
@@ -132,7 +122,7 @@ class ScenarioDriver final : public WorkloadDriver {
   WarmedUp warm_up(const DriverContext& context) override {
     WarmedUp warmed = warm_up_with(warmup_settings(context, options_.power), context);
     if (options_.power != PowerAsked::burst) return warmed;
-    rest_before_burst(context);
+    wait_until(context.clock.now() + rest_before_burst, context);
     warm_up_with(settings_after_rest(), context);
     return warmed;
   }
@@ -153,7 +143,8 @@ class ScenarioDriver final : public WorkloadDriver {
     traffic.offered = &filling.offered;
     traffic.on_window = [this, &context] { forget_what_came_before(context); };
     scenario_->drive(traffic, context.clock, context.interrupted);
-    wait_for_the_end(filling.offered, context);
+    // The scenario does not wait for what is due after the end of a schedule; the window lasts until then all the same.
+    if (filling.offered.length > 0) wait_until(filling.offered.begin + filling.offered.length, context);
   }
 
   bool was_warming() const override {
@@ -193,16 +184,16 @@ class ScenarioDriver final : public WorkloadDriver {
 WarmedUp ScenarioDriver::warm_up_with(const StoppingSettings& settings, const DriverContext& context) {
   const auto rule = make_gpu_warmup(settings, options_.power, round_of(context.order), readers_of(context.order.point.placement));
   TimingCounter counter(context.heartbeat);
-  TimingLog log(context.heartbeat);
-  const bool keeps = options_.power == PowerAsked::sustained;
+  std::optional<TimingLog> log;  // large, and most warm-ups keep nothing
+  if (options_.power == PowerAsked::sustained) log.emplace(context.heartbeat);
   Failures failures([&heartbeat = context.heartbeat] { heartbeat.beat(); });
-  Traffic traffic = traffic_of(context, context.target, *rule, keeps ? static_cast<TimingSink&>(log) : counter, failures);
+  Traffic traffic = traffic_of(context, context.target, *rule, log ? static_cast<TimingSink&>(*log) : counter, failures);
   if (!settings.warmup) traffic.duration = settings.warmup_budget;
   scenario_->drive(traffic, context.clock, context.interrupted);
-  const int64_t answered = keeps ? log.count() : counter.count();
+  const int64_t answered = log ? log->count() : counter.count();
   if (answered == 0 && failures.count() > 0)
     throw Error(ErrorKind::internal, fmt::format("every query of the warm-up failed: {}", failures.text()));
-  if (keeps && log.dropped() == 0) before_ = at_the_limit(log.take());
+  if (log && log->dropped() == 0) before_ = at_the_limit(log->take());
   return {answered, rule->state() != Stopping::State::more ? rule->reason() : ""};
 }
 

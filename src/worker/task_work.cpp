@@ -67,10 +67,12 @@ const TaskWork& task_work(const Point& point) {
 }
 
 Support task_support(const Backend& backend, Task task, const GraphSummary& graph) {
-  std::vector<std::string> names;
-  for (const Task one : backend.tasks()) names.emplace_back(name_of(one));
-  if (std::find(names.begin(), names.end(), name_of(task)) == names.end())
+  const std::vector<Task> tasks = backend.tasks();
+  if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) {
+    std::vector<std::string> names;
+    for (const Task one : tasks) names.emplace_back(name_of(one));
     return {false, fmt::format("{} does not do task {}, only {}", backend.name(), name_of(task), join(names, " and "))};
+  }
   if (task_traits(task).tokens || !is_decoder(graph)) return {};
   return {false, "a decoder generates tokens: measure it with deepgap run --task generate"};
 }

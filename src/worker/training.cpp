@@ -2,6 +2,7 @@
 #include "model/train_work.h"
 #include "record/load_axis.h"
 #include "record/point_option.h"
+#include "record/task_traits.h"
 #include "scenario/forwarding_target.h"
 #include "worker/classes.h"
 #include "worker/equal_steps.h"
@@ -133,7 +134,7 @@ class TrainingDriver final : public WorkloadDriver {
  public:
   explicit TrainingDriver(std::unique_ptr<WorkloadDriver> steps) : steps_(std::move(steps)) {}
 
-  std::string unit() const override { return "step"; }
+  std::string unit() const override { return task_traits(Task::train).unit; }
   int64_t in_flight() const override { return steps_->in_flight(); }
   bool uses_all_slots() const override { return steps_->uses_all_slots(); }
   bool judges_accuracy() const override { return true; }  // a step answers no class

@@ -17,6 +17,7 @@
 #include <deepgap/record.h>
 #include <deepgap/target.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -43,6 +44,15 @@ struct DriverContext {
   OutputSketch answers = {};             // to the first sample; of a contender
   std::function<void()> edge = [] {};    // reads telemetry, at the begin and end of a time slice
 };
+
+// Waits until `end` by the clock, or until it is interrupted; the parent sees heartbeats meanwhile.
+inline void wait_until(Nanoseconds end, const DriverContext& context) {
+  constexpr Nanoseconds at_a_time = 100'000'000;
+  while (context.clock.now() < end && !context.interrupted) {
+    context.heartbeat.beat();
+    context.clock.wait_until(std::min(end, context.clock.now() + at_a_time));
+  }
+}
 
 struct WarmedUp {
   int64_t units = 0;

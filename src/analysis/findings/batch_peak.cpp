@@ -56,7 +56,7 @@ std::string short_words_for(const Sweep& sweep) {
   return fmt::format("batch {}, with the peak at {}{}", sweep.enough->point.batch, peak, beyond(sweep));
 }
 
-// Lines of which the same holds share a sentence.
+// Lines for which the same holds share a sentence.
 std::string words_for_all(const std::vector<Sweep>& sweeps) {
   std::vector<std::pair<std::string, std::vector<std::string>>> sentences;  // what holds, and the lines
   for (const Sweep& sweep : sweeps) {

@@ -17,10 +17,6 @@ namespace deepgap {
 template <typename F>
 void with_type(DataType type, F f) {
   switch (type) {
-    case DataType::f32:
-      return f(float{});
-    case DataType::f64:
-      return f(double{});
     case DataType::f16:
       return f(Half{});
     case DataType::bf16:
@@ -28,7 +24,7 @@ void with_type(DataType type, F f) {
     case DataType::boolean:
       return f(bool{});
     default:
-      return of_integer(type, f, [] {});
+      return of_number(type, f, [] {});
   }
 }
 
@@ -51,8 +47,8 @@ auto with_integer(const Call& call, DataType type, F f) {
 }
 template <typename F>
 auto with_number(const Call& call, DataType type, F f) {
-  if (type == DataType::f32 || type == DataType::f64) return with_float(call, type, f);
-  return with_integer(call, type, f);
+  using Result = decltype(f(int8_t{}));
+  return of_number(type, f, [&]() -> Result { call.refuse(fmt::format("{} is not handled here", name_of(type))); });
 }
 
 // Beyond the target's range the specification leaves the result open: floats are held at the ends, NaN becomes 0, integers wrap.

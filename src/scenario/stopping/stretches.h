@@ -20,7 +20,7 @@ struct Stretches {
 };
 
 // The Timings in any order. Stretches are 2 s long, or as long as a shorter window. Returns nullopt where a stretch has fewer than ten
-// completions, the window is shorter than 1 s or than what stands for it before, or there are fewer than four stretches.
+// completions, the window is shorter than 1 s or longer than the time before it, or there are fewer than four stretches.
 std::optional<Stretches> scatter_of_stretches(std::span<const Timing> before, std::span<const Timing> window);
 
 // Gives the window's throughput the interval that its stretches leave.

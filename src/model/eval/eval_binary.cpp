@@ -5,52 +5,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace deepgap {
 
 namespace {
 
-template <typename A, typename B, typename R, typename F>
-void combine_rows(const A* a, int64_t a_stride, const B* b, int64_t b_stride, int64_t count, R* out, F function) {
-  if (a_stride == 1 && b_stride == 1) {
-    for (int64_t i = 0; i < count; ++i) out[i] = function(a[i], b[i]);
-  } else {
-    for (int64_t i = 0; i < count; ++i) out[i] = function(a[i * a_stride], b[i * b_stride]);
-  }
-}
+// Elements of the result one behind another: where they begin in it and in the inputs, and the inputs' steps from one to the next.
+struct Run {
+  int64_t at_a, a_stride, at_b, b_stride, at_result, count;
+};
+using VisitRun = std::function<void(const Run&)>;
 
 // Inputs of one shape are cut into equal parts.
-template <typename A, typename B, typename R, typename F>
-void combine_alike(const A* a, const B* b, int64_t count, R* out, F function) {
+void visit_parts(int64_t count, const VisitRun& visit) {
   constexpr int64_t part = 1 << 14;
   parallel_for((count + part - 1) / part, part, [&](int64_t i) {
-    combine_rows(a + i * part, 1, b + i * part, 1, std::min(part, count - i * part), out + i * part, function);
+    visit({i * part, 1, i * part, 1, i * part, std::min(part, count - i * part)});
   });
 }
 
 // Others are walked row by row of the result.
-template <typename A, typename B, typename R, typename F>
-Tensor combine(const Call& call, const Tensor& a, const Tensor& b, DataType result, F function) {
-  Tensor out = make_tensor(result, broadcast_shape(call, a.shape, b.shape));
-  const A* from_a = a.as<A>().data();
-  const B* from_b = b.as<B>().data();
-  R* to = reinterpret_cast<R*>(writable<std::byte>(out).data());
-  const int64_t count = product_of(out.shape);
-  if (a.shape == b.shape) {
-    combine_alike(from_a, from_b, count, to, function);
-    return out;
-  }
-  const Shape& shape = out.shape;
-  const auto a_strides = broadcast_strides(a.shape, shape), b_strides = broadcast_strides(b.shape, shape);
-  const int64_t row = shape.back();
+void visit_rows(const Shape& a, const Shape& b, const Shape& shape, const VisitRun& visit) {
+  const auto a_strides = broadcast_strides(a, shape), b_strides = broadcast_strides(b, shape);
+  const int64_t row = shape.back(), count = product_of(shape);
   parallel_for(count == 0 ? 0 : count / row, static_cast<double>(row), [&](int64_t r) {
     int64_t at_a = 0, at_b = 0, rest = r;
     for (size_t d = shape.size() - 1; d-- > 0; rest /= shape[d]) {
       at_a += rest % shape[d] * a_strides[d];
       at_b += rest % shape[d] * b_strides[d];
     }
-    combine_rows(from_a + at_a, a_strides.back(), from_b + at_b, b_strides.back(), row, to + r * row, function);
+    visit({at_a, a_strides.back(), at_b, b_strides.back(), r * row, row});
   });
+}
+
+template <typename A, typename B, typename R, typename F>
+Tensor combine(const Call& call, const Tensor& a, const Tensor& b, DataType result, F function) {
+  Tensor out = make_tensor(result, broadcast_shape(call, a.shape, b.shape));
+  R* to = reinterpret_cast<R*>(writable<std::byte>(out).data());
+  const auto combine_run = [function, to, from_a = a.as<A>().data(), from_b = b.as<B>().data()](const Run& run) {
+    const A* x = from_a + run.at_a;
+    const B* y = from_b + run.at_b;
+    R* r = to + run.at_result;
+    if (run.a_stride == 1 && run.b_stride == 1) {
+      for (int64_t i = 0; i < run.count; ++i) r[i] = function(x[i], y[i]);
+    } else {
+      for (int64_t i = 0; i < run.count; ++i) r[i] = function(x[i * run.a_stride], y[i * run.b_stride]);
+    }
+  };
+  a.shape == b.shape ? visit_parts(product_of(out.shape), combine_run) : visit_rows(a.shape, b.shape, out.shape, combine_run);
   return out;
 }
 

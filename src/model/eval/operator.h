@@ -17,8 +17,8 @@ namespace deepgap {
 
 // The operator's view of a run: its node and the inputs' contents. Inputs are aligned for their type.
 struct Call : NodeReader {
-  Call(const Graph& graph, const Node& node, std::span<const Tensor> inputs)
-      : NodeReader{"the reference interpreter", graph, node, inputs} {}
+  Call(const Graph& whole, const Node& one, std::span<const Tensor> contents)
+      : NodeReader{"the reference interpreter", whole, one, contents} {}
 
   bool has(size_t index) const { return index < inputs.size() && inputs[index].data != nullptr; }
   const Tensor& input(size_t index) const;  // Error{input} when it is left out

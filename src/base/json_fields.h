@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/byte_text.h"
+#include "base/dump_json.h"
 
 #include <deepgap/error.h>
 
@@ -253,7 +254,7 @@ void read_json(const nlohmann::json& json, const JsonPlace& place, T& value) {
   if constexpr (IsText<T>) {
     if (!json.is_string()) place.fail("is not a string");
     const auto known = JsonText<T>::parse(json.get_ref<const std::string&>());
-    if (!known) place.fail(fmt::format("has the unknown value {}", json.dump()));
+    if (!known) place.fail(fmt::format("has the unknown value {}", dump_line(json)));
     value = *known;
   } else if constexpr (HasForm<T>) {
     JsonForm<T>::read(json, place, value);

@@ -1,6 +1,7 @@
 #include "base/parse_json.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <string>
 

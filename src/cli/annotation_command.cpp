@@ -2,6 +2,7 @@
 
 #include "analysis/words.h"
 #include "base/byte_text.h"
+#include "base/dump_json.h"
 #include "base/words.h"
 #include "cli/confined.h"
 #include "cli/stores.h"
@@ -73,7 +74,7 @@ int AnnotationCommand::list(const Selection& selection) const {
       fmt::print("{:>7}  {}\n", records, printable(text));
     }
   }
-  if (json_) fmt::print("{}\n", rows.dump(1, ' ', true, nlohmann::json::error_handler_t::replace));
+  if (json_) fmt::print("{}\n", dump_indented(rows));
   if (!json_ && counts.empty()) fmt::print("no {}s\n", name_of(kind_));
   return exit_ok;
 }

@@ -1,5 +1,6 @@
 // `deepgap backends`: which engines are here, with versions, devices and options, and why the others are not.
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/text.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
@@ -79,7 +80,7 @@ class BackendsCommand final : public Command {
   int run() override {
     const json rows = chosen(backend_rows());
     if (json_) {
-      fmt::print("{}\n", rows.dump(2, ' ', true, json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(rows));
       return exit_ok;
     }
     bool all_here = true;

@@ -1,6 +1,7 @@
 // `deepgap cache list` and `deepgap cache clear`: what the cache folder holds, and taking it away. Whatever is not of the names that
 // deepgap gives is left alone, since --cache may name any folder.
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
@@ -128,7 +129,7 @@ class CacheCommand final : public Command {
       rows.push_back({{"kind", held.kind->name}, {"files", held.files.size()}, {"bytes", held.bytes}, {"path", held.path}});
     }
     const nlohmann::json answer{{"folder", cache}, {"cleared", cleared}, {"kinds", rows}};
-    fmt::print("{}\n", answer.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", dump_indented(answer));
   }
 
   static void print_table(const std::string& cache, const std::vector<Held>& all, bool cleared) {

@@ -1,4 +1,5 @@
 // deepgap ceilings: what a device does at most, measured, beside its data sheet.
+#include "base/dump_json.h"
 #include "cli/ceilings_text.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
@@ -27,7 +28,7 @@ class CeilingsCommand final : public Command {
     const ShownCeilings machine =
         machine_ceilings({device, threads_or_all(threads_)}, capture_environment(), cache_or_default(cache_), fresh_);
     if (json_)
-      fmt::print("{}\n", ceilings_table_json(device_name(device), machine).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(ceilings_table_json(device_name(device), machine)));
     else
       fmt::print("{}", ceilings_table(device_name(device), machine, terminal_columns(stdout)));
     return machine.missing.empty() ? exit_ok : exit_points_failed;

@@ -1,5 +1,6 @@
 // deepgap check: how far an engine's outputs are from the FP32 reference, another engine's, or an ONNX test folder's.
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/file.h"
 #include "base/messages.h"
 #include "base/words.h"
@@ -180,7 +181,7 @@ class CheckCommand : public Command {
                                 {"largest_quanta", furthest},
                                 {"nodes", done.at("nodes")},
                                 {"pass", pass}};
-      fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(json));
       return pass ? exit_ok : exit_points_failed;
     }
     print_wrapped(fmt::format("{} {} on {}, each node alone on the reference's values: {} of {} nodes below {:.0f} dB\n",
@@ -238,7 +239,7 @@ class CheckCommand : public Command {
     if (json_) {
       const nlohmann::json json{{"model", request_.model.name},     {"backend", actual.version}, {"precision", name_of(request_.precision)},
                                 {"samples", actual.samples.size()}, {"pass", nullptr},           {"unchecked", why}};
-      fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(json));
     } else {
       print_wrapped(fmt::format("{} {} on {}: unchecked: {}\n", actual.version, name_of(request_.precision), printable(request_.model.name),
                                 printable(why)));
@@ -269,7 +270,7 @@ class CheckCommand : public Command {
         json["confident_top1_agreement"] = nullptr;
         if (confident->agreement()) json["confident_top1_agreement"] = *confident->agreement();
       }
-      fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(json));
       return;
     }
     print_wrapped(fmt::format("{} {} on {} against {}: {}\n", actual.version, name_of(request_.precision), request_.model.name,

@@ -1,4 +1,5 @@
 // `deepgap devices`: the CPU and the GPUs of this machine, and the engines here that can run on them.
+#include "base/dump_json.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
 #include "cli/device_text.h"
@@ -92,7 +93,7 @@ class DevicesCommand final : public Command {
     add_gpus(inventory, anonymous_, rows);
     add_backends(backend_rows(), rows);
     if (json_) {
-      fmt::print("{}\n", rows.dump(2, ' ', true, json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(rows));
       return exit_ok;
     }
     for (const json& row : rows) print_wrapped(device_text(row));

@@ -1,5 +1,6 @@
 // `deepgap doctor`: what on this machine spoils measurements, worst first, and what to do. Advice is no failure: the exit code is 0.
 #include "base/confine.h"
+#include "base/dump_json.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
 #include "cli/gpus_child.h"
@@ -132,7 +133,7 @@ class DoctorCommand final : public Command {
     for (Advice& of_engine : judge_engines(backend_rows())) advice.push_back(std::move(of_engine));
     std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) { return a.level > b.level; });
     if (json_) {
-      fmt::print("{}\n", advice_json(advice).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(advice_json(advice)));
       return exit_ok;
     }
     for (const Advice& a : advice) print_advice(a);

@@ -1,6 +1,7 @@
 // `deepgap export`: a Store as CSV or JSON, or as a smaller or anonymous Store.
 #include "analysis/metric.h"
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/messages.h"
 #include "base/text.h"
 #include "cli/baseline_flag.h"
@@ -154,7 +155,7 @@ void ExportCommand::write_profiles(bool json) const {
       output.write(profile_table_rows(owner, stored));
     }
   });
-  if (json) output.write(list.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
+  if (json) output.write(dump_indented(list) + "\n");
   output.finish();
   if (!any) say(stderr, fmt::format("deepgap: note: {} has no profiles; measure with deepgap run --profile\n", store_names(stores_)));
 }

@@ -1,6 +1,7 @@
 // deepgap import: what others measured, or deepgap exported, as Records in a Store.
 #include "analysis/words.h"
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/file.h"
 #include "base/messages.h"
 #include "base/quantity.h"
@@ -85,7 +86,7 @@ class ImportCommand final : public Command {
   int show_ncu() const {
     const NcuFile file = read_ncu_csv(read_text(file_, most_bytes), file_);
     if (json_)
-      fmt::print("{}\n", counted_json(file, file_).dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(counted_json(file, file_)));
     else
       deepgap::print_text(counted_text(file, file_, top_));
     return exit_ok;
@@ -215,7 +216,7 @@ class ImportCommand final : public Command {
       list.push_back(
           {{"row", each.row}, {"column", each.column}, {"printed", each.printed}, {"expected", each.expected}, {"formula", each.formula}});
     const nlohmann::ordered_json json{{"records", imported.records.size()}, {"contradictions", list}};
-    fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", dump_indented(json));
   }
 
   std::string format_, file_, source_, mapping_, telemetry_, profile_, output_, chip_;

@@ -1,5 +1,6 @@
 // `deepgap merge`: several Stores into one, each result once.
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "cli/command.h"
 #include "cli/confined.h"
 #include "cli/selection_flags.h"
@@ -62,7 +63,7 @@ class MergeCommand final : public Command {
     if (json_) {
       const nlohmann::json json{{"store", out_},       {"stores", in_.size()},     {"read", report.read}, {"records", report.written},
                                 {"same", report.same}, {"doubled", report.doubled}};
-      fmt::print("{}\n", json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(json));
       return;
     }
     print_text(fmt::format("{} records of {} in {}\n", report.written, in_.size() == 1 ? "one store" : fmt::format("{} stores", in_.size()),

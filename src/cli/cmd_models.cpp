@@ -1,6 +1,7 @@
 // `deepgap models`: what a network costs and where its weights are, all computed from its Graph; and the way to get one as an ONNX file.
 // The process is the confined child that may look at a file: it lives for this command alone.
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/axis_values.h"
@@ -185,7 +186,7 @@ class ModelsCommand final : public Command {
       json rows = json::array();
       for (const GraphSummary& summary : summaries) rows.push_back(row_json(summary));
       // Only paths may hold what is no UTF-8: names in files were checked.
-      fmt::print("{}\n", rows.dump(2, ' ', true, json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(rows));
     } else {
       print_table(summaries);
     }

@@ -1,5 +1,6 @@
 // deepgap profile: where the time of a network goes, layer by layer, and how near each layer is to what the machine can do.
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/file.h"
 #include "base/messages.h"
 #include "cli/child.h"
@@ -78,7 +79,7 @@ class ProfileCommand : public Command {
                                device_name(request_.engine.device)};
     if (!output_.empty()) write_file_atomic(output_, profile_page(header, profile, rows, machine));
     if (json_) {
-      fmt::print("{}\n", profile_json(header, profile, rows, machine).dump(2, ' ', true, json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(profile_json(header, profile, rows, machine)));
     } else {
       print_text(profile_text(header, profile, rows, machine, output_width(), top_));
     }
@@ -113,7 +114,7 @@ class ProfileCommand : public Command {
   }
   void write_trace(const LayerProfile& profile) const {
     if (!profile.trace) throw Error(ErrorKind::refused, fmt::format("cannot write a trace: {}", profile.trace_missing));
-    write_file_atomic(trace_, trace_events(*profile.trace, request_.engine.model.name).dump(-1, ' ', true, json::error_handler_t::replace));
+    write_file_atomic(trace_, dump_ascii_line(trace_events(*profile.trace, request_.engine.model.name)));
   }
 
   ProfileRequest request_;

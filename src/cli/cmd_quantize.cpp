@@ -1,4 +1,5 @@
 // deepgap quantize: an FP32 network to an ONNX file that engines compute in INT8.
+#include "base/dump_json.h"
 #include "base/option_values.h"
 #include "cli/axis_values.h"
 #include "cli/command.h"
@@ -85,7 +86,7 @@ class QuantizeCommand final : public Command {
   void print(nlohmann::json report) const {
     if (json_) {
       report["output"] = order_.output;
-      fmt::print("{}\n", report.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+      fmt::print("{}\n", dump_indented(report));
       return;
     }
     std::string text =

@@ -4,6 +4,7 @@
 #include "analysis/trend/trend.h"
 #include "analysis/words.h"
 #include "base/distinct_digits.h"
+#include "base/dump_json.h"
 #include "base/file.h"
 #include "base/messages.h"
 #include "cli/command.h"
@@ -146,7 +147,7 @@ void print_json(const std::vector<TrendSeries>& all, const std::string& metric, 
                     {"changes", changes}});
   }
   const nlohmann::json json{{"metric", metric}, {"series", list}};
-  fmt::print("{}\n", json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", dump_indented(json));
 }
 
 int TrendCommand::run() {

@@ -2,6 +2,7 @@
 
 #include "analysis/ratio_text.h"
 #include "analysis/words.h"
+#include "base/dump_json.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "record/record_json.h"
@@ -381,7 +382,7 @@ std::string comparison_json(const ResultsComparison& comparison, const CompareSe
                       {"only_b", comparison.only_b.size()},
                       {"gate", nullptr}};
   if (gate) json["gate"] = gate_json(*gate, comparison);
-  return json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  return dump_indented(json) + "\n";
 }
 
 }  // namespace deepgap

@@ -1,5 +1,6 @@
 #include "cli/device_text.h"
 
+#include "base/dump_json.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ std::string line(std::vector<std::string> parts) {
 std::string text_of(const json& facts, const char* key, const char* format) {
   if (!known(facts, key)) return {};
   const json& value = facts[key];
-  return fmt::format(fmt::runtime(format), value.is_string() ? value.get<std::string>() : value.dump());
+  return fmt::format(fmt::runtime(format), value.is_string() ? value.get<std::string>() : dump_line(value));
 }
 
 std::string megahertz(const json& facts, const char* key) { return fmt::format("{:.0f}", facts[key].get<double>() / 1e6); }
@@ -46,14 +47,14 @@ std::string clock_text(const json& gpu, const char* now, const char* most, const
 
 std::string pcie_text(const json& gpu) {
   if (!known(gpu, "pcie_generation_max") || !known(gpu, "pcie_width_max")) return {};
-  return fmt::format("PCIe {} x{}{}", gpu["pcie_generation_max"].dump(), gpu["pcie_width_max"].dump(),
+  return fmt::format("PCIe {} x{}{}", dump_line(gpu["pcie_generation_max"]), dump_line(gpu["pcie_width_max"]),
                      known(gpu, "pci_bus_id") ? " at " + gpu["pci_bus_id"].get<std::string>() : "");
 }
 
 std::string links_text(const json& gpu) {
   const std::string links = count(gpu, "nvlinks", "NVLink");
   if (links.empty() || links.starts_with("0 ")) return links.empty() ? "" : "no NVLink";
-  return links + (known(gpu, "nvlink_version") ? fmt::format(" (version {})", gpu["nvlink_version"].dump()) : "");
+  return links + (known(gpu, "nvlink_version") ? fmt::format(" (version {})", dump_line(gpu["nvlink_version"])) : "");
 }
 
 std::string gpu_text(const json& row) {

@@ -1,6 +1,7 @@
 #include "cli/dry_run_text.h"
 
 #include "analysis/words.h"
+#include "base/dump_json.h"
 #include "base/text.h"
 #include "record/record_json.h"
 #include "run/progress.h"
@@ -65,7 +66,7 @@ std::string dry_run_json(const DryRun& plan, const std::string& study) {
   nlohmann::json json{{"study", study}, {"seconds", plan.time.likely}, {"points", nlohmann::json::array()}};
   if (plan.time.has_ends()) json.update({{"seconds_low", plan.time.low}, {"seconds_high", plan.time.high}});
   for (const PlannedPoint& planned : plan.points) json["points"].push_back(point_json(planned));
-  return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  return dump_indented(json) + "\n";
 }
 
 }  // namespace deepgap

@@ -1,5 +1,6 @@
 #include "cli/fleet_text.h"
 
+#include "base/dump_json.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "record/point_command.h"
@@ -15,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string dump(const json& value) { return value.dump(2, ' ', true, json::error_handler_t::replace) + "\n"; }
+std::string dump(const json& value) { return dump_indented(value) + "\n"; }
 std::string time_text(double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); }
 
 // Costs of a task group. The price is found by the words of its node constraint: "h100" is a price of "NVIDIA H100". CPU groups have none.

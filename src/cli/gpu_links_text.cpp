@@ -1,6 +1,7 @@
 #include "cli/gpu_links_text.h"
 
 #include "analysis/words.h"
+#include "base/dump_json.h"
 #include "base/text.h"
 #include "run/text_table.h"
 
@@ -27,7 +28,7 @@ struct Gpu {
   std::string text(const std::string& key) const {
     if (!has(key)) return "?";
     const json& value = facts->at(key);
-    return value.is_string() ? value.get<std::string>() : value.dump();
+    return value.is_string() ? value.get<std::string>() : dump_line(value);
   }
   // Returns bytes per second in GB/s.
   std::string rate(const std::string& key) const { return has(key) ? format_significant(facts->at(key).get<double>() / 1e9, 3) : "?"; }

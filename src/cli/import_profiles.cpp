@@ -1,5 +1,6 @@
 #include "cli/import_profiles.h"
 
+#include "base/dump_json.h"
 #include "base/parse_json.h"
 #include "profile/stored_profile.h"
 
@@ -29,7 +30,7 @@ std::map<std::string, std::string> read_exported_profiles(const std::string& tex
     const std::string record_id = each.is_object() ? text_of(each, "record_id") : std::string();
     if (record_id.empty() || !each.contains("kept"))
       throw Error(ErrorKind::input, fmt::format("{}: profile {} lacks its record or 'kept': an older export is incomplete", path, number));
-    std::string kept = each.at("kept").dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::string kept = dump_line(each.at("kept"));
     try {
       parse_stored_profile(kept);
     } catch (const Error& error) {

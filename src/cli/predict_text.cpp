@@ -1,5 +1,6 @@
 #include "cli/predict_text.h"
 
+#include "base/dump_json.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "run/text_table.h"
@@ -158,7 +159,7 @@ std::string predictions_json(const std::vector<PredictedRow>& rows) {
     }
     list.push_back(std::move(cells));
   }
-  return list.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  return dump_indented(list) + "\n";
 }
 
 }  // namespace deepgap

@@ -4,6 +4,7 @@
 #include "analysis/metric.h"
 #include "analysis/ratio_text.h"
 #include "analysis/words.h"
+#include "base/dump_json.h"
 #include "base/quantity.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
@@ -197,7 +198,7 @@ std::string recommendation_json(const Recommendation& found, const Workload& wor
                        {"bound", found.nearest->lack == Lack::latency ? "latency" : "accuracy"},
                        {"times_the_bound", found.nearest->excess}};
   }
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return dump_indented(json) + "\n";
 }
 
 }  // namespace deepgap

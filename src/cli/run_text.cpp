@@ -4,6 +4,7 @@
 #include "analysis/duel/undisturbed_ratio.h"
 #include "analysis/interference.h"
 #include "analysis/words.h"
+#include "base/dump_json.h"
 #include "base/quantity.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
@@ -145,7 +146,7 @@ std::string run_json(const RunReport& report, const RunSettings& settings, int e
   if (const nlohmann::json duels = duels_json(report); !duels.empty()) json["duels"] = duels;
   for (const Failure& failure : report.failures)
     json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat + 1}, {"result", failure.text}});
-  return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  return dump_indented(json) + "\n";
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include "analysis/point_summary.h"
 #include "analysis/words.h"
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/selection.h"
@@ -90,9 +91,7 @@ int print_stored_checks(const std::vector<std::string>& stores, const Selection&
       print_text(printable(line_of(point, labels.of(point))) + "\n");
     }
   }
-  if (json)
-    fmt::print("{}\n", nlohmann::json{{"stores", stores}, {"points", rows}, {"pass", any && all}}.dump(
-                           2, ' ', true, nlohmann::json::error_handler_t::replace));
+  if (json) fmt::print("{}\n", dump_indented(nlohmann::json{{"stores", stores}, {"points", rows}, {"pass", any && all}}));
   return any && all ? exit_ok : exit_points_failed;
 }
 

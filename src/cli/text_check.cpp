@@ -2,6 +2,7 @@
 
 #include "analysis/ratio_text.h"
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/words.h"
 #include "cli/child.h"
 #include "cli/command.h"
@@ -131,7 +132,7 @@ int check_text(const TextRequest& request, bool as_json) {
   }
   const ScoredText scored = scored_in_child(request);
   if (as_json) {
-    fmt::print("{}\n", text_json(request, scored).dump(2, ' ', true, json::error_handler_t::replace));
+    fmt::print("{}\n", dump_indented(text_json(request, scored)));
   } else {
     print_wrapped(text_table(request, scored));
   }

@@ -1,5 +1,6 @@
 #include "fleet/cut_plan.h"
 
+#include "base/dump_json.h"
 #include "base/hash.h"
 #include "record/duel_set.h"
 #include "record/load_axis.h"
@@ -47,7 +48,7 @@ std::string cell_key(const Point& point) {
   Point alike = point;
   alike.backend.clear();
   alike.precision = Precision::fp32;
-  return content_hash(tenant_place(point) ? text_of(tenant_set_key(point)) : point_to_json(alike).dump());
+  return content_hash(tenant_place(point) ? text_of(tenant_set_key(point)) : dump_line(point_to_json(alike)));
 }
 
 using Cells = std::vector<Cell>;

@@ -1,5 +1,6 @@
 #include "fleet/fleet.h"
 
+#include "base/dump_json.h"
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/parse_json.h"
@@ -24,7 +25,7 @@ using nlohmann::json;
 constexpr int fleet_version = 1;
 constexpr std::array<std::string_view, 4> state_names{"running", "done", "interrupted", "failed"};
 
-std::string dump(const json& value) { return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n"; }
+std::string dump(const json& value) { return dump_indented(value) + "\n"; }
 
 // Reads a file of the folder; throws Error{input} with its name for whatever is wrong in it.
 template <typename Read>

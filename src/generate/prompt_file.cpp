@@ -1,5 +1,6 @@
 #include "generate/prompt_file.h"
 
+#include "base/dump_json.h"
 #include "base/parse_json.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -56,7 +57,7 @@ Prompt conversation_of(const json& messages) {
   prompt.is_conversation = true;
   prompt.text = "[";
   for (size_t i = 0; i < messages.size(); ++i) {
-    const std::string content = messages[i]["content"].dump(-1, ' ', false, json::error_handler_t::replace);
+    const std::string content = dump_line(messages[i]["content"]);
     prompt.text += fmt::format(R"({}{{"role":"{}","content":)", i == 0 ? "" : ",", messages[i]["role"].get<std::string>());
     if (prompt.unique_at == 0 && messages[i]["role"] == "user") prompt.unique_at = static_cast<int64_t>(prompt.text.size()) + 1;
     prompt.text += content + "}";

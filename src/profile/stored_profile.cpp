@@ -1,6 +1,7 @@
 #include "profile/stored_profile.h"
 
 #include <deepgap/error.h>
+#include "base/dump_json.h"
 #include "base/json_words.h"
 #include "base/parse_json.h"
 
@@ -26,7 +27,7 @@ std::string stored_profile_text(const StoredProfile& stored) {
                     {"ceilings", stored.machine.missing.empty() ? ceilings_to_json(stored.machine.ceilings) : json(nullptr)},
                     {"ceilings_missing", stored.machine.missing},
                     {"profile", layer_profile_to_json(stored.profile)}};
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+  return dump_line(object);
 }
 
 StoredProfile parse_stored_profile(std::string_view text) {

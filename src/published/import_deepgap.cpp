@@ -1,5 +1,6 @@
 #include "published/import_deepgap.h"
 
+#include "base/dump_json.h"
 #include "base/hash.h"
 #include "base/parse_json.h"
 #include "base/text.h"
@@ -305,7 +306,7 @@ class ExportReader {
 std::string cell_of(const nlohmann::json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
-  return value.dump();
+  return dump_line(value);
 }
 
 }  // namespace

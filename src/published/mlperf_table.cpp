@@ -1,5 +1,6 @@
 #include "published/mlperf_table.h"
 
+#include "base/dump_json.h"
 #include "base/file.h"
 #include "base/parse_json.h"
 #include "base/text.h"
@@ -197,7 +198,7 @@ nlohmann::json json_of(const fs::path& path) {
 std::string field_of(const nlohmann::json& json, const char* name) {
   if (!json.is_object() || !json.contains(name)) return "";
   const auto& value = json.at(name);
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : dump_line(value);
 }
 
 // `run`: .../results/SYSTEM/BENCHMARK/SCENARIO/performance/run_1, with systems/SYSTEM.json beside `results`.

@@ -1,6 +1,7 @@
 // The canonical JSON of a Point. Its bytes, without the path of a model file, are hashed into point_id, so they must never change:
 // nlohmann::json sorts keys, no key is ever left out, and a golden test holds one id. What may be a path may be no UTF-8
 // (base/byte_text.h).
+#include "base/dump_json.h"
 #include "record/dataset_hash.h"
 #include "record/json_text.h"
 
@@ -58,6 +59,6 @@ Point without_paths(Point point) {
   return point;
 }
 
-std::string point_id(const Point& point) { return content_hash(point_to_json(without_paths(point)).dump()).substr(0, 16); }
+std::string point_id(const Point& point) { return content_hash(dump_line(point_to_json(without_paths(point)))).substr(0, 16); }
 
 }  // namespace deepgap

@@ -1,5 +1,6 @@
 #include "record/tenant_set.h"
 
+#include "base/dump_json.h"
 #include "base/text.h"
 #include "record/dataset_hash.h"
 #include "record/point_option.h"
@@ -26,7 +27,7 @@ Settings settings_of(const Point& tenant) {
   const nlohmann::json fields = point_to_json(point);
   Settings settings = point.options;
   for (const auto& [name, value] : fields.items()) {
-    if (!value.is_object()) settings[name] = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!value.is_object()) settings[name] = value.is_string() ? value.get<std::string>() : dump_line(value);
   }
   settings["device"] = placement_name(point.placement);
   return settings;
@@ -111,7 +112,7 @@ TenantSetKey tenant_set_key(const Point& point) {
 }
 
 std::string text_of(const TenantSetKey& key) {
-  return nlohmann::json{{"tenants", key.tenants}, {"tenant_cpus", key.tenant_cpus}, {"common", key.common}}.dump();
+  return dump_line(nlohmann::json{{"tenants", key.tenants}, {"tenant_cpus", key.tenant_cpus}, {"common", key.common}});
 }
 
 Point without_tenants(Point point) {

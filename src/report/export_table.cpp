@@ -1,6 +1,7 @@
 #include "report/export_table.h"
 
 #include "base/csv_text.h"
+#include "base/dump_json.h"
 #include "base/text.h"
 #include "record/averaged.h"
 #include "record/fact_values.h"
@@ -65,9 +66,7 @@ bool is_nothing(const Cell& cell) {
   return cell.index() == 0 || (real != nullptr && !std::isfinite(*real));
 }
 
-std::string json_text(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
+std::string json_text(const std::string& text) { return dump_ascii_line(nlohmann::json(text)); }
 
 void append_json(std::string& line, const Cell& cell) {
   if (is_nothing(cell)) {

@@ -2,6 +2,7 @@
 
 #include "analysis/steady.h"
 #include "base/csv_text.h"
+#include "base/dump_json.h"
 #include "record/marked_parts.h"
 #include "record/record_json.h"
 #include "record/token_series.h"
@@ -110,7 +111,7 @@ std::string timings_rows(const Record& record) {
 
 std::string timings_objects(const Record& record) {
   const Nanoseconds begin = window_begin(record);
-  const std::string id = nlohmann::json(record.record_id).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  const std::string id = dump_ascii_line(nlohmann::json(record.record_id));
   const std::string common = fmt::format(R"("record_id":{},"point_id":"{}","repeat":{})", id, point_id(record.point), record.repeat + 1);
   MarkColumns marks(record);
   TokenColumns tokens(record);

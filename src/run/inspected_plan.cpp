@@ -1,6 +1,7 @@
 #include "run/inspected_plan.h"
 
 #include "analysis/words.h"
+#include "base/dump_json.h"
 #include "plan/place.h"
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
@@ -30,7 +31,7 @@ using SetJobs = std::vector<size_t>;
 bool is_of_a_set(const Point& point) { return tenant_place(point) || contender_place(point); }
 
 std::string set_key(const Point& point) {
-  return tenant_place(point) ? text_of(tenant_set_key(point)) : "duel " + point_to_json(duel_of(point)).dump();
+  return tenant_place(point) ? text_of(tenant_set_key(point)) : "duel " + dump_line(point_to_json(duel_of(point)));
 }
 
 std::vector<SetJobs> sets_of(const std::vector<Job>& jobs) {
@@ -194,7 +195,7 @@ std::string group_key(const Job& job, const InspectedPlan& plan) {
   point.batch = 0;
   point.dataset = point.scenario = "";
   point.options = {{"process", plan.of(job).process_key}};
-  return point_to_json(point).dump();
+  return dump_line(point_to_json(point));
 }
 
 std::map<std::string, double> query_times(const InspectedPlan& plan) {

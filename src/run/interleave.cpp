@@ -1,5 +1,6 @@
 #include "run/interleave.h"
 
+#include "base/dump_json.h"
 #include "base/text.h"
 #include "record/duel_set.h"
 #include "record/load_axis.h"
@@ -56,14 +57,14 @@ std::string why_apart(const Job& job) {
 
 std::string interleave_key(const Job& job) {
   const Point common = without_engine(job.point);
-  return nlohmann::json{point_to_json(common), stopping_to_json(job.stopping), job.check}.dump();
+  return dump_line(nlohmann::json{point_to_json(common), stopping_to_json(job.stopping), job.check});
 }
 
 std::string interleaved_group(const Job& job) {
   Point common = without_engine(job.point);
   common.batch = 0;
   common.dataset = common.scenario = "";
-  return point_to_json(common).dump();
+  return dump_line(point_to_json(common));
 }
 
 std::vector<std::vector<size_t>> interleaved_sets(const std::vector<Job>& jobs) {

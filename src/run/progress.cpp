@@ -1,6 +1,7 @@
 #include "run/progress.h"
 
 #include "base/console.h"
+#include "base/dump_json.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -47,9 +48,7 @@ bool is_standard_output(std::FILE* out) {
 double relative_half_width(double throughput, double low, double high) { return (throughput / low - throughput / high) / 2; }
 
 // One event for a program that reads the progress. In ASCII, so that each line is valid whatever a model's name holds.
-void say_event(std::FILE* out, const nlohmann::json& event) {
-  say(out, event.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
-}
+void say_event(std::FILE* out, const nlohmann::json& event) { say(out, dump_ascii_line(event) + "\n"); }
 
 nlohmann::json seconds_or_null(const TimeSpan& left) { return left.is_known() ? nlohmann::json(left.likely) : nlohmann::json(); }
 

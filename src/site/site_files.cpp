@@ -1,5 +1,6 @@
 #include "analysis/metric.h"
 #include "analysis/words.h"
+#include "base/dump_json.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "record/point_command.h"
@@ -27,7 +28,7 @@ constexpr const char* table_metrics[] = {"throughput",        "latency_p50_ms", 
                                          "energy_j_per_item", "accuracy_top1",  "accuracy_loss",      "device_memory_mib",
                                          "host_memory_mib",   "ttft_p50_ms",    "output_tokens_per_s"};
 
-std::string text_of(const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); }
+std::string text_of(const json& value) { return dump_ascii_line(value); }
 
 std::string number_text(double value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null"; }
 std::string number_text(const std::optional<double>& value) { return value ? number_text(*value) : "null"; }

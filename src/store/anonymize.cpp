@@ -5,6 +5,7 @@
 // "/home/ann/models/x.onnx" still names the model; so do relative ones, which a Point gives away by naming a file by one: its folders are
 // taken out of the messages too. Names that deepgap itself defines (outcomes, metrics, scenario, backend) are left alone. It errs on the
 // side of leaving out. Which Records ran on one node stays: each has a new name, since intervals hang on it.
+#include "base/dump_json.h"
 #include "store/store.h"
 
 #include "base/parse_json.h"
@@ -306,7 +307,7 @@ std::string anonymous_profile(const std::string& json) {
   nlohmann::json profile = parse_json(json);
   if (!profile.is_object()) throw Error(ErrorKind::input, "damaged profile: it is not JSON");
   leave_out_reasons(profile, false);
-  return profile.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return dump_line(profile);
 }
 
 }  // namespace deepgap

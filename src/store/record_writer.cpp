@@ -1,3 +1,4 @@
+#include "base/dump_json.h"
 #include "store/record_rows.h"
 
 #include "base/hash.h"
@@ -119,7 +120,7 @@ int64_t RecordWriter::point_of(const Record& record) {
             .bind(3, point.backend)
             .bind(4, placement_name(point.placement));
         s.bind(5, name_of(point.precision)).bind(6, point.batch).bind(7, point.scenario).bind(8, int64_t{point.threads});
-        s.bind(9, point_to_json(point).dump());
+        s.bind(9, dump_line(point_to_json(point)));
       });
 }
 
@@ -134,8 +135,8 @@ void RecordWriter::write(const Record& record, const Blocks& blocks) {
   for (const auto& [key, fact] : header.at("environment").items()) (is_momentary(key) ? momentary : environment)[key] = fact;
   SqlStatement& s = insert_record_;
   s.bind(0, text_of(header, "record_id")).bind(1, run_of(record)).bind(2, point_of(record));
-  s.bind(3, shared_json('e', find_environment_, insert_environment_, environment.dump()));
-  s.bind(4, shared_json('s', find_settings_, insert_settings_, settings_json(record, header).dump()));
+  s.bind(3, shared_json('e', find_environment_, insert_environment_, dump_line(environment)));
+  s.bind(4, shared_json('s', find_settings_, insert_settings_, dump_line(settings_json(record, header))));
   s.bind(5, int64_t{record.repeat}).bind(6, int64_t{record.sweep}).bind(7, text_of(header, "tenant")).bind(8, int64_t{record.rank});
   s.bind(9, record.started_unix_ns).bind(10, name_of(record.outcome)).bind(11, name_of(record.verdict));
   s.bind(12, text_of(header, "reason")).bind(13, int64_t{record.unchecked});
@@ -144,8 +145,8 @@ void RecordWriter::write(const Record& record, const Blocks& blocks) {
   s.bind(20, record.host_memory_peak_bytes).bind(21, record.warmup_queries);
   s.bind(22, blocks.timing_count).bind(23, record.timings_dropped);
   bind_check(s, 24, record.check);
-  s.bind(32, windows_text(record.windows)).bind(33, header.at("facts").dump());
-  s.bind(34, momentary.empty() ? std::string() : momentary.dump()).bind(35, text_of(header, "stderr_tail"));
+  s.bind(32, windows_text(record.windows)).bind(33, dump_line(header.at("facts")));
+  s.bind(34, momentary.empty() ? std::string() : dump_line(momentary)).bind(35, text_of(header, "stderr_tail"));
   s.run();
   const int64_t row = database_.last_insert_id();
   for (const auto& [name, estimate] : record.estimates) {

@@ -1,5 +1,6 @@
 #include "telemetry/gpu_copies.h"
 
+#include "base/dump_json.h"
 #include "base/file.h"
 #include "base/gpu_fact.h"
 #include "base/hash.h"
@@ -32,7 +33,7 @@ std::string file_of(const std::string& cache_dir, const std::string& uuid) {
 
 void keep_gpu_copies(const std::string& cache_dir, const std::string& uuid, const GpuCopies& copies) {
   make_directories(folder_of(cache_dir));
-  replace_file(file_of(cache_dir, uuid), json_of(copies).dump());
+  replace_file(file_of(cache_dir, uuid), dump_line(json_of(copies)));
 }
 
 std::optional<GpuCopies> kept_gpu_copies(const std::string& cache_dir, const std::string& uuid) {

@@ -1,6 +1,7 @@
 #include "worker/inspect.h"
 
 #include "base/confine.h"
+#include "base/dump_json.h"
 #include "base/json_fields.h"
 #include "dataset/dataset_content.h"
 #include "dataset/open_dataset.h"
@@ -291,7 +292,7 @@ std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, con
 
 std::string lines_of_points(const std::vector<Point>& points) {
   std::string lines;
-  for (const Point& point : points) lines += point_to_json(point).dump() + "\n";
+  for (const Point& point : points) lines += dump_line(point_to_json(point)) + "\n";
   return lines;
 }
 

@@ -1,5 +1,6 @@
 #include "worker/kept_sessions.h"
 
+#include "base/dump_json.h"
 #include "record/duel_set.h"
 #include "record/identity.h"
 #include "record/point_option.h"
@@ -38,7 +39,7 @@ std::string sessions_key(const OrderContext& context, const LoadOptions& load) {
                               sessions,
                               order.check,
                               order.reference_unavailable};
-  return key.dump();
+  return dump_line(key);
 }
 
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 #include "worker/protocol.h"
 
 #include "base/byte_text.h"
+#include "base/dump_json.h"
 #include "base/parse_json.h"
 
 #include <deepgap/error.h>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -49,12 +51,11 @@ void convert_texts(nlohmann::json& json, std::string (*convert)(std::string_view
 
 // Names of files need be no UTF-8, and come to the other process as they are.
 std::string header_text(const nlohmann::json& header) {
-  constexpr auto replace = nlohmann::json::error_handler_t::replace;  // in keys, which are ours
-  std::string text = header.dump(-1, ' ', false, replace);
+  std::string text = dump_line(header);
   if (text.find("\xEF\xBF\xBD") == text.npos && !may_stand_for_bytes(text)) return text;
   nlohmann::json converted = header;
   convert_texts(converted, as_utf8);
-  return converted.dump(-1, ' ', false, replace);
+  return dump_line(converted);
 }
 
 nlohmann::json parse_header(std::string_view text) {

@@ -1,5 +1,7 @@
 #include "backends/generate/answer_log.h"
 
+#include "base/dump_json.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -27,7 +29,7 @@ void AnswerLog::write(const Tokenizer& tokenizer) {
   std::ofstream file(path_, std::ios::app);
   for (const Answer& answer : answers_) {
     const nlohmann::json line{{"prompt_tokens", answer.prompt}, {"tokens", answer.tokens}, {"text", tokenizer.decode(answer.tokens)}};
-    file << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    file << dump_line(line) << '\n';
   }
   answers_.clear();
   if (!file.flush()) throw Error(ErrorKind::input, fmt::format("{}: the answers cannot be written", path_));

@@ -1,5 +1,6 @@
 #include "backends/http/http.h"
 
+#include "base/dump_json.h"
 #include "base/parse_json.h"
 #include "base/text.h"
 
@@ -247,8 +248,7 @@ std::string status_text(long status, std::string_view body, std::string_view tok
   std::string words;
   const auto json = parse_json(body);
   if (json.is_object() && json.contains("error")) {
-    words = json["error"].is_string() ? json["error"].get<std::string>()
-                                      : json["error"].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    words = json["error"].is_string() ? json["error"].get<std::string>() : dump_line(json["error"]);
   } else if (!body.starts_with('<')) {
     words = body;
   }

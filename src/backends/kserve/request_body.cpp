@@ -1,5 +1,6 @@
 #include "backends/kserve/request_body.h"
 
+#include "base/dump_json.h"
 #include "base/number_type.h"
 #include "base/text.h"
 
@@ -17,7 +18,7 @@
 namespace deepgap {
 namespace {
 
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace); }
+std::string quoted(const std::string& text) { return dump_ascii_line(nlohmann::json(text)); }
 
 std::string head_of(const Port& input, const Shape& shape) {
   std::vector<std::string> sizes;

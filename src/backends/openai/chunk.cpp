@@ -1,5 +1,6 @@
 #include "backends/openai/chunk.h"
 
+#include "base/dump_json.h"
 #include "base/parse_json.h"
 #include "base/words.h"
 
@@ -44,7 +45,7 @@ StopReason stop_from(const std::string& reason) {
 std::string error_words(const json& error) {
   if (error.is_string()) return error.get<std::string>();
   const std::string message = text_in(error, "message");
-  return message.empty() ? error.dump(-1, ' ', false, json::error_handler_t::replace) : message;
+  return message.empty() ? dump_line(error) : message;
 }
 
 // The arguments of a tool are generated as the answer is.

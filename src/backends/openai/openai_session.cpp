@@ -7,6 +7,7 @@
 #include "backends/openai/request.h"
 #include "backends/openai/token_answer.h"
 #include "base/common_words.h"
+#include "base/dump_json.h"
 #include "base/parse_json.h"
 
 #include <deepgap/error.h>
@@ -192,7 +193,7 @@ class OpenaiSession final : public Session, public SeriesSource {
   // Returns how many tokens the server's own tokenizer finds in a text; nullopt: it has none.
   std::optional<int64_t> tokenized(const std::string& text) {
     const json body{{"model", served_.model}, {"content", text}, {"prompt", text}, {"add_special", false}, {"add_special_tokens", false}};
-    const std::string bytes = body.dump(-1, ' ', false, json::error_handler_t::replace);
+    const std::string bytes = dump_line(body);
     question_.post("/tokenize", bytes, std::nullopt, settings_.timeout);
     if (question_.perform()) return std::nullopt;
     const json answer = parse_json(question_.body().json());

@@ -1,5 +1,7 @@
 #include "backends/openai/request.h"
 
+#include "base/dump_json.h"
+
 #include <deepgap/error.h>
 #include <deepgap/generate.h>
 
@@ -15,7 +17,7 @@ using json = nlohmann::json;
 
 // Escapes the text as it stands between quotes.
 std::string escaped(std::string_view text) {
-  const std::string quoted = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string quoted = dump_line(json(text));
   return quoted.substr(1, quoted.size() - 2);
 }
 
@@ -34,7 +36,7 @@ std::string other_fields(int64_t limit, const OpenaiSettings& settings) {
   }
   if (settings.ignore_end) fields["ignore_eos"] = true;
   if (!settings.extra.empty()) fields.update(json::parse(settings.extra));
-  const std::string object = fields.dump();
+  const std::string object = dump_line(fields);
   return "," + object.substr(1);
 }
 

@@ -8,6 +8,7 @@
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>

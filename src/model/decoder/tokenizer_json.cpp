@@ -1,5 +1,6 @@
 #include "model/decoder/tokenizer_json.h"
 
+#include "base/dump_json.h"
 #include "base/words.h"
 
 #include <deepgap/error.h>
@@ -78,7 +79,7 @@ std::string model_of_text(const json& tokenizer) {
 
 void put(TokenizerData& data, const std::string& token, const json& id, int64_t kind, int64_t vocabulary) {
   if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() >= vocabulary)
-    fail(fmt::format("its token '{}' is {}, outside of the vocabulary of {}", token, id.dump(), vocabulary));
+    fail(fmt::format("its token '{}' is {}, outside of the vocabulary of {}", token, dump_line(id), vocabulary));
   const auto at = id.get<size_t>();
   if (at >= data.tokens.size()) {
     data.tokens.resize(at + 1);

@@ -1,6 +1,7 @@
 #include "model/weights/safetensors.h"
 
 #include "base/confine.h"
+#include "base/dump_json.h"
 #include "base/file.h"
 #include "base/file_kind.h"
 #include "base/words.h"
@@ -178,7 +179,7 @@ std::string safetensors_content(const std::map<std::string, Tensor>& tensors, co
     header[name] = {{"dtype", type->name}, {"shape", tensor->shape}, {"data_offsets", {at, at + tensor->bytes()}}};
     at += tensor->bytes();
   }
-  std::string text = header.dump();
+  std::string text = dump_line(header);
   text.append((8 - text.size() % 8) % 8, ' ');
   const uint64_t length = text.size();
   std::string content(reinterpret_cast<const char*>(&length), sizeof(length));

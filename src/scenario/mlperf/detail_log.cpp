@@ -1,5 +1,7 @@
 #include "scenario/mlperf/detail_log.h"
 
+#include "base/dump_json.h"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -45,9 +47,7 @@ void LoadgenDetailLog::entry(const std::string& key, const std::string& json_val
       key, json_value, static_cast<double>(clock_.now() - origin_) / 1e6, error, ::getpid(), ::gettid());
 }
 
-void LoadgenDetailLog::put(const std::string& key, const std::string& text) {
-  entry(key, nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
-}
+void LoadgenDetailLog::put(const std::string& key, const std::string& text) { entry(key, dump_ascii_line(nlohmann::json(text))); }
 
 void LoadgenDetailLog::put(const std::string& key, double value) { entry(key, std::isfinite(value) ? fmt::format("{:g}", value) : "null"); }
 
@@ -155,8 +155,7 @@ void LoadgenDetailLog::issued(const LoadgenPhaseResult& result) {
   put("generated_samples_per_query", result.generated.samples_per_query);
   put("generated_query_duration", result.generated.duration_ns);
   if (result.ended_naturally) put("generic_message", "Ending naturally: Minimum query count and test duration met.");
-  for (const std::string& error : result.errors)
-    entry("error_runtime", nlohmann::json(error).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace), true);
+  for (const std::string& error : result.errors) entry("error_runtime", dump_ascii_line(nlohmann::json(error)), true);
   // The counters of LoadGen's logger; nothing here is tried again.
   for (const char* key : {"logger_swap_request_slots_retry_count", "logger_swap_request_slots_retry_retry_count",
                           "logger_swap_request_slots_retry_reencounter_count", "logger_start_reading_entries_retry_count",

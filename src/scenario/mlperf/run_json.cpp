@@ -1,5 +1,6 @@
 #include "scenario/mlperf/run_json.h"
 
+#include "base/dump_json.h"
 #include "base/parse_json.h"
 #include "base/text.h"
 
@@ -123,7 +124,7 @@ void read_key(const std::string& key, const Json& value, const std::string& sour
   try {
     reader->second(value, settings);
   } catch (const WrongValue& wrong) {
-    const std::string shown = value.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60);
+    const std::string shown = dump_ascii_line(value).substr(0, 60);
     throw Error(ErrorKind::input, fmt::format("{}: '{}' is {}; it must be {}", source, key, shown, wrong.wanted));
   } catch (const Error& error) {
     throw Error(ErrorKind::input, fmt::format("{}: '{}': {}", source, key, error.what()));

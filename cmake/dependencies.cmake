@@ -36,7 +36,7 @@ target_compile_options(deepgap_options INTERFACE
   -ffp-contract=off
   # Statics in inline functions stay each library's own (see CMakeLists.txt).
   $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
-target_link_libraries(deepgap_options INTERFACE Threads::Threads)
+target_link_libraries(deepgap_options INTERFACE Threads::Threads fmt::fmt)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

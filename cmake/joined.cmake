@@ -1,6 +1,25 @@
-# A build from nothing: the compiler reads several sources of a target at a time, and what they all include once. Off by default: who works on
-# a file wants that file alone compiled, and found again in ccache by other trees. ./quickstart turns it on.
+# A build from nothing: the compiler reads several sources of a target at a time, and reads the headers that all sources include once for all
+# targets. Off by default: a developer who changes a file wants that file alone compiled, and found again in ccache by other trees.
+# ./quickstart turns it on.
 option(DEEPGAP_JOINED "Compile up to sixteen sources at a time" OFF)
+
+# Precompiled headers for each level of optimization: the compiler takes no others than its own options would give.
+function(deepgap_precompile target level)
+  if(NOT DEEPGAP_JOINED)
+    return()
+  endif()
+  set(headers deepgap_precompiled_${level})
+  if(NOT TARGET ${headers})
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/${level}.cpp CONTENT "" @ONLY)
+    add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/precompiled/${level}.cpp)
+    target_link_libraries(${headers} PRIVATE deepgap_options nlohmann_json::nlohmann_json)
+    deepgap_optimize(${headers} ${level})
+    target_precompile_headers(${headers} PRIVATE <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstring>
+      <filesystem> <functional> <map> <memory> <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string> <string_view> <thread>
+      <unordered_map> <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+endfunction()
 
 # Functions for several instruction sets: one file may hold one set.
 set(DEEPGAP_ALONE
@@ -23,12 +42,13 @@ function(deepgap_join target)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE name)
     if(name IN_LIST DEEPGAP_ALONE)
       list(REMOVE_ITEM sources ${source})
+      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()
   if(NOT sources)
     return()
   endif()
-  # What nearly every source of some rooms has, a registrar of this name, gets the file's own.
+  # What nearly every source of some modules has, a registrar of this name, gets the file's own.
   set(names "#define DEEPGAP_JOIN_(a, b) a##b\n#define DEEPGAP_JOIN(a, b) DEEPGAP_JOIN_(a, b)\n")
   string(APPEND names "#define registered DEEPGAP_JOIN(registered_, DEEPGAP_FILE)\n")
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_UNIQUE_ID DEEPGAP_FILE

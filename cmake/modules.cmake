@@ -1,12 +1,12 @@
-# How a room of src/ becomes a target.
+# How a module of src/ becomes a target.
 #
-# deepgap_module(NAME DEPENDS rooms... LINK libraries... TESTS_USE rooms...)
+# deepgap_module(NAME DEPENDS modules... LINK libraries... TESTS_USE modules...)
 #   All *.cpp below the current folder become OBJECT library deepgap_NAME (registrars survive, see base/registry.h); all *_test.cpp become
 #   the program deepgap_NAME_test. Sub-folders that call deepgap_module themselves are excluded with EXCLUDE folder...
-#   The tests link TESTS_USE too: rooms whose registrars they need, and which the room itself may not see.
-# deepgap_use(TARGET rooms...)
-#   Links rooms and, transitively, all that they depend on.
-# deepgap_plugin(NAME USES rooms... LINK libraries... EXCLUDE folders...)
+#   The tests link TESTS_USE too: modules whose registrars they need, and which the module itself may not see.
+# deepgap_use(TARGET modules...)
+#   Links modules and, transitively, all that they depend on.
+# deepgap_plugin(NAME USES modules... LINK libraries... EXCLUDE folders...)
 #   The current folder's sources become lib/deepgap/deepgap_NAME.so.
 # deepgap_library_path(TARGET PATH)
 #   Where TARGET looks for the libraries it needs, the same in the build tree and installed.
@@ -15,14 +15,24 @@
 # deepgap_own_library(NAME PLACE)
 #   The build tree's lib/deepgap/deps/NAME, a link to PLACE: a file or a folder of libraries. An installed copy has the files themselves there.
 
-# In a release build: rooms whose loops are measured or measure, and what nobody waits for. The rest has CMAKE_CXX_FLAGS_RELEASE.
-set(DEEPGAP_HOT_ROOMS ceilings dataset engine scenario stats)
-set(DEEPGAP_COLD_ROOMS analysis cli fleet passes plan profile record report run site store tests)
+# In a release build: modules whose loops are measured or measure, and what nobody waits for. The rest has CMAKE_CXX_FLAGS_RELEASE.
+set(DEEPGAP_HOT_MODULES ceilings dataset engine scenario stats)
+set(DEEPGAP_COLD_MODULES analysis fleet passes plan profile record report run site store)
 
-function(deepgap_optimize target room)
-  if(room IN_LIST DEEPGAP_HOT_ROOMS)
+function(deepgap_level OUT module)
+  if(module IN_LIST DEEPGAP_HOT_MODULES)
+    set(${OUT} hot PARENT_SCOPE)
+  elseif(module IN_LIST DEEPGAP_COLD_MODULES)
+    set(${OUT} cold PARENT_SCOPE)
+  else()
+    set(${OUT} usual PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(deepgap_optimize target level)
+  if(level STREQUAL hot)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
-  elseif(room IN_LIST DEEPGAP_COLD_ROOMS)
+  elseif(level STREQUAL cold)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
 endfunction()
@@ -41,9 +51,9 @@ endfunction()
 
 function(deepgap_use target)
   set(closure)
-  foreach(room ${ARGN})
-    get_property(needs GLOBAL PROPERTY DEEPGAP_CLOSURE_${room})
-    list(APPEND closure ${needs} ${room})
+  foreach(module ${ARGN})
+    get_property(needs GLOBAL PROPERTY DEEPGAP_CLOSURE_${module})
+    list(APPEND closure ${needs} ${module})
   endforeach()
   list(REMOVE_DUPLICATES closure)
   list(TRANSFORM closure PREPEND deepgap_)
@@ -61,8 +71,11 @@ function(deepgap_tests name tests)
   endif()
   add_executable(deepgap_${name}_test ${tests})
   target_link_libraries(deepgap_${name}_test PRIVATE deepgap_options GTest::gmock GTest::gtest_main)
-  deepgap_optimize(deepgap_${name}_test tests)
+  deepgap_optimize(deepgap_${name}_test cold)
   target_compile_options(deepgap_${name}_test PRIVATE ${DEEPGAP_TEST_FLAGS})
+  if(NOT DEEPGAP_TEST_FLAGS)
+    deepgap_precompile(deepgap_${name}_test cold)
+  endif()
   deepgap_join(deepgap_${name}_test)
   deepgap_use(deepgap_${name}_test ${ARGN})
   add_test(NAME ${name} COMMAND deepgap_${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
@@ -73,23 +86,25 @@ function(deepgap_module name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LINK;EXCLUDE;TESTS_USE" ${ARGN})
   deepgap_sources(sources tests ${arg_EXCLUDE})
   add_library(deepgap_${name} OBJECT ${sources})
-  deepgap_optimize(deepgap_${name} ${name})
+  deepgap_level(level ${name})
+  deepgap_optimize(deepgap_${name} ${level})
+  deepgap_precompile(deepgap_${name} ${level})
   deepgap_join(deepgap_${name})
   target_include_directories(deepgap_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(deepgap_${name} PUBLIC deepgap_sdk ${arg_LINK} PRIVATE deepgap_options)
   set(closure)
-  foreach(room ${arg_DEPENDS})
-    get_property(needs GLOBAL PROPERTY DEEPGAP_CLOSURE_${room})
-    list(APPEND closure ${needs} ${room})
+  foreach(module ${arg_DEPENDS})
+    get_property(needs GLOBAL PROPERTY DEEPGAP_CLOSURE_${module})
+    list(APPEND closure ${needs} ${module})
     # Only usage requirements: objects are linked once, by deepgap_use.
-    target_include_directories(deepgap_${name} PUBLIC $<TARGET_PROPERTY:deepgap_${room},INTERFACE_INCLUDE_DIRECTORIES>)
+    target_include_directories(deepgap_${name} PUBLIC $<TARGET_PROPERTY:deepgap_${module},INTERFACE_INCLUDE_DIRECTORIES>)
   endforeach()
   list(REMOVE_DUPLICATES closure)
   set_property(GLOBAL PROPERTY DEEPGAP_CLOSURE_${name} "${closure}")
   deepgap_tests(${name} "${tests}" ${name} ${arg_TESTS_USE})
 endfunction()
 
-# Files that go into the program: <generated/HEADER> of the room `target` has `inline std::vector<std::pair<std::string,
+# Files that go into the program: <generated/HEADER> of the module `target` has `inline std::vector<std::pair<std::string,
 # std::string_view>> FUNCTION()`, the names and the texts. NAMED is how get_filename_component calls a name: NAME, or NAME_WE.
 function(deepgap_packed_texts target header function namespace named)
   set(texts "// Made by deepgap_packed_texts.\n#pragma once\n\n#include <string>\n#include <string_view>\n#include <utility>\n#include <vector>\n\nnamespace ${namespace} {\n\n")
@@ -135,6 +150,7 @@ function(deepgap_plugin name)
   add_library(deepgap_${name}_plugin_objects OBJECT ${sources})
   target_include_directories(deepgap_${name}_plugin_objects PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(deepgap_${name}_plugin_objects PUBLIC deepgap_sdk ${arg_LINK} PRIVATE deepgap_options)
+  deepgap_precompile(deepgap_${name}_plugin_objects usual)
   deepgap_join(deepgap_${name}_plugin_objects)
   add_library(deepgap_plugin_${name} MODULE ${entry})
   set_target_properties(deepgap_plugin_${name} PROPERTIES

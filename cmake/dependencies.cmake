@@ -31,7 +31,9 @@ set(DEEPGAP_SITE_PACKAGES "${deepgap_site_packages}" CACHE PATH "Where the wheel
 # Warnings and hardening for all of our own code.
 add_library(deepgap_options INTERFACE)
 target_compile_options(deepgap_options INTERFACE
-  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
+  -Wall -Wextra -Wnon-virtual-dtor -Wno-missing-field-initializers
+  # Among joined sources, a name of one file may be a parameter of another.
+  $<IF:$<BOOL:${DEEPGAP_JOINED}>,-Wno-subobject-linkage,-Wshadow>
   # Exact floating point: the evaluator promises the same bits everywhere; kernels ask for fused operations by name.
   -ffp-contract=off
   # Statics in inline functions stay each library's own (see CMakeLists.txt).

@@ -3,17 +3,33 @@
 # ./quickstart turns it on.
 option(DEEPGAP_JOINED "Compile up to sixteen sources at a time" OFF)
 
-# Precompiled headers for each level of optimization: the compiler takes no others than its own options would give.
+# Precompiled headers, which the compiler takes only where its options and macros are those they were made with: so there are some for each
+# level of optimization of an object, and some for tests, which are programs. LINK: what the target links; these libraries define macros.
+set(DEEPGAP_OWN_MACROS OpenMP::OpenMP_CXX openvino::runtime)
+
 function(deepgap_precompile target level)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
   if(NOT DEEPGAP_JOINED)
     return()
   endif()
+  foreach(library ${DEEPGAP_OWN_MACROS})
+    if(library IN_LIST arg_LINK)
+      return()
+    endif()
+  endforeach()
   set(headers deepgap_precompiled_${level})
   if(NOT TARGET ${headers})
-    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/${level}.cpp CONTENT "" @ONLY)
-    add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/precompiled/${level}.cpp)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/${level}.cpp CONTENT "int main() {}\n" @ONLY)
+    if(level STREQUAL "tests")
+      add_executable(${headers} EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled/${level}.cpp)
+      target_link_libraries(${headers} PRIVATE GTest::gmock)
+      target_precompile_headers(${headers} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+      deepgap_optimize(${headers} cold)
+    else()
+      add_library(${headers} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled/${level}.cpp)
+      deepgap_optimize(${headers} ${level})
+    endif()
     target_link_libraries(${headers} PRIVATE deepgap_options nlohmann_json::nlohmann_json)
-    deepgap_optimize(${headers} ${level})
     target_precompile_headers(${headers} PRIVATE <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstring>
       <filesystem> <functional> <map> <memory> <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string> <string_view> <thread>
       <unordered_map> <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)

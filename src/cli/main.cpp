@@ -48,7 +48,7 @@ int output_failed(int error) {
 // A relative path cannot be made absolute once the current folder was removed.
 bool comes_from_gone_folder(const std::system_error& error) {
   std::error_code gone;
-  std::filesystem::current_path(gone);
+  static_cast<void>(std::filesystem::current_path(gone));
   return gone && dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr;
 }
 

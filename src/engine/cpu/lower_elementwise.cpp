@@ -25,7 +25,7 @@ algorithm binary_algorithm(const std::string& op) {
 std::optional<memory::format_tag> channel_blocks(const memory::desc& layout) {
   using tag = memory::format_tag;
   const auto dims = layout.get_dims();
-  for (const auto [rank, candidate] :
+  for (const auto& [rank, candidate] :
        {std::pair{3, tag::aBc8b}, {4, tag::aBcd8b}, {5, tag::aBcde8b}, {3, tag::aBc16b}, {4, tag::aBcd16b}, {5, tag::aBcde16b}})
     if (static_cast<size_t>(rank) == dims.size() && layout == memory::desc(dims, layout.get_data_type(), candidate)) return candidate;
   return std::nullopt;

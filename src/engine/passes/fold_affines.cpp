@@ -4,10 +4,13 @@
 #include "engine/passes/edit.h"
 #include "engine/passes/flow.h"
 #include "engine/passes/passes.h"
+#include "model/eval/parallel.h"
 #include "model/graph_tools.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <optional>
 
 namespace deepgap {
@@ -101,6 +104,29 @@ Tensor to_tensor(const Shape& shape, const std::vector<double>& values) {
   return result;
 }
 
+// Elements of one channel stand in rows of `inner`; the rows are shared among the CPUs.
+Tensor scaled_weights(const Tensor& weights, const ChannelOf& rule, const std::vector<double>& scale) {
+  constexpr size_t part_size = 1 << 14;
+  Tensor result = make_tensor(DataType::f32, weights.shape);
+  const std::byte* const from = weights.data.get();  // may be unaligned
+  const auto to = writable<float>(result);
+  if (to.empty()) return result;
+  const size_t rows = to.size() / rule.inner, part_rows = std::max<size_t>(1, part_size / rule.inner);
+  const size_t parts = (rows + part_rows - 1) / part_rows;
+  parallel_for(static_cast<int64_t>(parts), static_cast<double>(part_rows * rule.inner), [&](int64_t part) {
+    const size_t first = static_cast<size_t>(part) * part_rows;
+    for (size_t row = first; row < std::min(rows, first + part_rows); ++row) {
+      const double factor = scale[rule(row * rule.inner)];
+      for (size_t i = row * rule.inner; i < (row + 1) * rule.inner; ++i) {
+        float weight = 0;
+        std::memcpy(&weight, from + i * sizeof(weight), sizeof(weight));
+        to[i] = static_cast<float>(weight * factor);
+      }
+    }
+  });
+  return result;
+}
+
 bool fold_into(Graph& graph, Node& node, const ChannelOf& rule, const Affine& affine) {
   const size_t channels = rule.channels;
   std::vector<double> bias(channels, 0.0);
@@ -111,10 +137,7 @@ bool fold_into(Graph& graph, Node& node, const ChannelOf& rule, const Affine& af
     bias = old;
   }
   for (size_t c = 0; c < channels; ++c) bias[c] = bias[c] * affine.scale[c] + affine.shift[c];
-  auto scaled = constant_values(graph, node.inputs[1]);
-  for (size_t i = 0; i < scaled.size(); ++i) scaled[i] *= affine.scale[rule(i)];
-
-  const Tensor new_weights = to_tensor(constant_of(graph, node.inputs[1])->shape, scaled);
+  const Tensor new_weights = scaled_weights(*constant_of(graph, node.inputs[1]), rule, affine.scale);
   node.inputs.resize(3, no_value);
   node.inputs[1] = add_constant(graph, node.name + ".folded_weight", new_weights);
   node.inputs[2] = add_constant(graph, node.name + ".folded_bias", to_tensor({static_cast<int64_t>(channels)}, bias));

@@ -109,6 +109,19 @@ TEST(FoldAffines, ConvGroupsAndGemm) {
   }
 }
 
+TEST(FoldAffines, ScalesWeightsThatAreSharedAmongCpus) {
+  GraphBuilder b;
+  ValueId x = b.batch_norm(b.conv(b.input({1, 6, 5, 5}), 6, 400, 3, 1, 1), 400);
+  x = b.node("Flatten", {b.node("GlobalAveragePool", {x})});
+  x = b.batch_norm(b.node("Gemm", {x, b.weights({400, 50})}), 50);
+  const Graph before = b.finish({x});
+  Graph after = before;
+  fold_affines(after);
+  remove_dead(after);
+  EXPECT_EQ(count_ops(after, "BatchNormalization"), 0U);
+  expect_same(before, after, {1, 6, 5, 5}, 1);
+}
+
 TEST(FoldAffines, HandComputed) {
   GraphBuilder b;
   const ValueId x = b.input({1, 1, 1, 1});

@@ -42,7 +42,8 @@ target_link_libraries(deepgap_options INTERFACE Threads::Threads fmt::fmt)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # ccache knows a precompiled header by its bytes, if it may leave out the macros that were defined before it.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
 # MLPerf's LoadGen, which tests and benches compare with, out of its source distribution, where it is there.

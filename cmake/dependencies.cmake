@@ -32,8 +32,9 @@ set(DEEPGAP_SITE_PACKAGES "${deepgap_site_packages}" CACHE PATH "Where the wheel
 add_library(deepgap_options INTERFACE)
 target_compile_options(deepgap_options INTERFACE
   -Wall -Wextra -Wnon-virtual-dtor -Wno-missing-field-initializers
-  # Among joined sources, a name of one file may be a parameter of another.
-  $<IF:$<BOOL:${DEEPGAP_JOINED}>,-Wno-subobject-linkage,-Wshadow>
+  # Among joined sources, a name of one file may be a parameter of another, and no source is the main file.
+  $<$<NOT:$<BOOL:${DEEPGAP_JOINED}>>:-Wshadow>
+  $<$<AND:$<BOOL:${DEEPGAP_JOINED}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
   # Exact floating point: the evaluator promises the same bits everywhere; kernels ask for fused operations by name.
   -ffp-contract=off
   # Statics in inline functions stay each library's own (see CMakeLists.txt).

@@ -12,13 +12,13 @@ TEST(DumpJson, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(dump_ascii_line(json), "{\"a\":\"\\ufffd\"}");
 }
 
-TEST(DumpJson, IndentsByTwoSpacesInAscii) { EXPECT_EQ(dump_indented(nlohmann::json{{"b", "\xc3\xa9"}}), "{\n  \"b\": \"\\u00e9\"\n}"); }
+TEST(DumpJson, IndentsByTwoSpacesInAscii) { EXPECT_EQ(dump_indented(nlohmann::json{{"b", "\xc3\xa9"}}), "{\n  \"b\": \"\\u00e9\"\n}\n"); }
 
 TEST(DumpJson, KeepsTheOrderOfAnOrderedObject) {
   nlohmann::ordered_json json;
   json["b"] = 1;
   json["a"] = 2;
-  EXPECT_EQ(dump_indented(json), "{\n  \"b\": 1,\n  \"a\": 2\n}");
+  EXPECT_EQ(dump_indented(json), "{\n  \"b\": 1,\n  \"a\": 2\n}\n");
 }
 
 }  // namespace

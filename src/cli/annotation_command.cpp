@@ -74,7 +74,7 @@ int AnnotationCommand::list(const Selection& selection) const {
       fmt::print("{:>7}  {}\n", records, printable(text));
     }
   }
-  if (json_) fmt::print("{}\n", dump_indented(rows));
+  if (json_) fmt::print("{}", dump_indented(rows));
   if (!json_ && counts.empty()) fmt::print("no {}s\n", name_of(kind_));
   return exit_ok;
 }

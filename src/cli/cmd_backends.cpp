@@ -80,7 +80,7 @@ class BackendsCommand final : public Command {
   int run() override {
     const json rows = chosen(backend_rows());
     if (json_) {
-      fmt::print("{}\n", dump_indented(rows));
+      fmt::print("{}", dump_indented(rows));
       return exit_ok;
     }
     bool all_here = true;

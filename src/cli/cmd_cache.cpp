@@ -129,7 +129,7 @@ class CacheCommand final : public Command {
       rows.push_back({{"kind", held.kind->name}, {"files", held.files.size()}, {"bytes", held.bytes}, {"path", held.path}});
     }
     const nlohmann::json answer{{"folder", cache}, {"cleared", cleared}, {"kinds", rows}};
-    fmt::print("{}\n", dump_indented(answer));
+    fmt::print("{}", dump_indented(answer));
   }
 
   static void print_table(const std::string& cache, const std::vector<Held>& all, bool cleared) {

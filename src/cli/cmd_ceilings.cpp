@@ -28,7 +28,7 @@ class CeilingsCommand final : public Command {
     const ShownCeilings machine =
         machine_ceilings({device, threads_or_all(threads_)}, capture_environment(), cache_or_default(cache_), fresh_);
     if (json_)
-      fmt::print("{}\n", dump_indented(ceilings_table_json(device_name(device), machine)));
+      fmt::print("{}", dump_indented(ceilings_table_json(device_name(device), machine)));
     else
       fmt::print("{}", ceilings_table(device_name(device), machine, terminal_columns(stdout)));
     return machine.missing.empty() ? exit_ok : exit_points_failed;

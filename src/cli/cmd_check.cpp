@@ -181,7 +181,7 @@ class CheckCommand : public Command {
                                 {"largest_quanta", furthest},
                                 {"nodes", done.at("nodes")},
                                 {"pass", pass}};
-      fmt::print("{}\n", dump_indented(json));
+      fmt::print("{}", dump_indented(json));
       return pass ? exit_ok : exit_points_failed;
     }
     print_wrapped(fmt::format("{} {} on {}, each node alone on the reference's values: {} of {} nodes below {:.0f} dB\n",
@@ -239,7 +239,7 @@ class CheckCommand : public Command {
     if (json_) {
       const nlohmann::json json{{"model", request_.model.name},     {"backend", actual.version}, {"precision", name_of(request_.precision)},
                                 {"samples", actual.samples.size()}, {"pass", nullptr},           {"unchecked", why}};
-      fmt::print("{}\n", dump_indented(json));
+      fmt::print("{}", dump_indented(json));
     } else {
       print_wrapped(fmt::format("{} {} on {}: unchecked: {}\n", actual.version, name_of(request_.precision), printable(request_.model.name),
                                 printable(why)));
@@ -270,7 +270,7 @@ class CheckCommand : public Command {
         json["confident_top1_agreement"] = nullptr;
         if (confident->agreement()) json["confident_top1_agreement"] = *confident->agreement();
       }
-      fmt::print("{}\n", dump_indented(json));
+      fmt::print("{}", dump_indented(json));
       return;
     }
     print_wrapped(fmt::format("{} {} on {} against {}: {}\n", actual.version, name_of(request_.precision), request_.model.name,

@@ -93,7 +93,7 @@ class DevicesCommand final : public Command {
     add_gpus(inventory, anonymous_, rows);
     add_backends(backend_rows(), rows);
     if (json_) {
-      fmt::print("{}\n", dump_indented(rows));
+      fmt::print("{}", dump_indented(rows));
       return exit_ok;
     }
     for (const json& row : rows) print_wrapped(device_text(row));

@@ -133,7 +133,7 @@ class DoctorCommand final : public Command {
     for (Advice& of_engine : judge_engines(backend_rows())) advice.push_back(std::move(of_engine));
     std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) { return a.level > b.level; });
     if (json_) {
-      fmt::print("{}\n", dump_indented(advice_json(advice)));
+      fmt::print("{}", dump_indented(advice_json(advice)));
       return exit_ok;
     }
     for (const Advice& a : advice) print_advice(a);

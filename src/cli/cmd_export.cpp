@@ -155,7 +155,7 @@ void ExportCommand::write_profiles(bool json) const {
       output.write(profile_table_rows(owner, stored));
     }
   });
-  if (json) output.write(dump_indented(list) + "\n");
+  if (json) output.write(dump_indented(list));
   output.finish();
   if (!any) say(stderr, fmt::format("deepgap: note: {} has no profiles; measure with deepgap run --profile\n", store_names(stores_)));
 }

@@ -86,7 +86,7 @@ class ImportCommand final : public Command {
   int show_ncu() const {
     const NcuFile file = read_ncu_csv(read_text(file_, most_bytes), file_);
     if (json_)
-      fmt::print("{}\n", dump_indented(counted_json(file, file_)));
+      fmt::print("{}", dump_indented(counted_json(file, file_)));
     else
       deepgap::print_text(counted_text(file, file_, top_));
     return exit_ok;
@@ -216,7 +216,7 @@ class ImportCommand final : public Command {
       list.push_back(
           {{"row", each.row}, {"column", each.column}, {"printed", each.printed}, {"expected", each.expected}, {"formula", each.formula}});
     const nlohmann::ordered_json json{{"records", imported.records.size()}, {"contradictions", list}};
-    fmt::print("{}\n", dump_indented(json));
+    fmt::print("{}", dump_indented(json));
   }
 
   std::string format_, file_, source_, mapping_, telemetry_, profile_, output_, chip_;

@@ -63,7 +63,7 @@ class MergeCommand final : public Command {
     if (json_) {
       const nlohmann::json json{{"store", out_},       {"stores", in_.size()},     {"read", report.read}, {"records", report.written},
                                 {"same", report.same}, {"doubled", report.doubled}};
-      fmt::print("{}\n", dump_indented(json));
+      fmt::print("{}", dump_indented(json));
       return;
     }
     print_text(fmt::format("{} records of {} in {}\n", report.written, in_.size() == 1 ? "one store" : fmt::format("{} stores", in_.size()),

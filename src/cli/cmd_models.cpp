@@ -186,7 +186,7 @@ class ModelsCommand final : public Command {
       json rows = json::array();
       for (const GraphSummary& summary : summaries) rows.push_back(row_json(summary));
       // Only paths may hold what is no UTF-8: names in files were checked.
-      fmt::print("{}\n", dump_indented(rows));
+      fmt::print("{}", dump_indented(rows));
     } else {
       print_table(summaries);
     }

@@ -79,7 +79,7 @@ class ProfileCommand : public Command {
                                device_name(request_.engine.device)};
     if (!output_.empty()) write_file_atomic(output_, profile_page(header, profile, rows, machine));
     if (json_) {
-      fmt::print("{}\n", dump_indented(profile_json(header, profile, rows, machine)));
+      fmt::print("{}", dump_indented(profile_json(header, profile, rows, machine)));
     } else {
       print_text(profile_text(header, profile, rows, machine, output_width(), top_));
     }

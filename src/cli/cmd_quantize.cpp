@@ -86,7 +86,7 @@ class QuantizeCommand final : public Command {
   void print(nlohmann::json report) const {
     if (json_) {
       report["output"] = order_.output;
-      fmt::print("{}\n", dump_indented(report));
+      fmt::print("{}", dump_indented(report));
       return;
     }
     std::string text =

@@ -147,7 +147,7 @@ void print_json(const std::vector<TrendSeries>& all, const std::string& metric, 
                     {"changes", changes}});
   }
   const nlohmann::json json{{"metric", metric}, {"series", list}};
-  fmt::print("{}\n", dump_indented(json));
+  fmt::print("{}", dump_indented(json));
 }
 
 int TrendCommand::run() {

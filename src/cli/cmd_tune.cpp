@@ -132,7 +132,7 @@ int TuneCommand::dry_run(const TuneStudy& tune, const RunSettings& settings) con
     json.push_back({{"point", point_to_json(planned.point)}, {"plan", fate}});
     if (!json_) print_wrapped(fmt::format("{}: {}\n", configuration_text(planned.point, tune.varied), fate));
   }
-  if (json_) fmt::print("{}\n", dump_indented(json));
+  if (json_) fmt::print("{}", dump_indented(json));
   if (!json_) fmt::print("{} configurations, {} of them tried, in at most {}\n", plan.points.size(), tried, budget_);
   return exit_ok;
 }
@@ -228,7 +228,7 @@ int TuneCommand::print(const TuneStudy& tune, const RunReport& report, const Run
                             {"confirmed", result.confirmed()},
                             {"reason", result.reason},
                             {"finalists", finalists_json(result)}};
-  const std::string text = dump_indented(json) + "\n";
+  const std::string text = dump_indented(json);
   if (json_) {
     fmt::print("{}", text);
   } else if (report.saved + report.done_before > 0) {

@@ -382,7 +382,7 @@ std::string comparison_json(const ResultsComparison& comparison, const CompareSe
                       {"only_b", comparison.only_b.size()},
                       {"gate", nullptr}};
   if (gate) json["gate"] = gate_json(*gate, comparison);
-  return dump_indented(json) + "\n";
+  return dump_indented(json);
 }
 
 }  // namespace deepgap

@@ -66,7 +66,7 @@ std::string dry_run_json(const DryRun& plan, const std::string& study) {
   nlohmann::json json{{"study", study}, {"seconds", plan.time.likely}, {"points", nlohmann::json::array()}};
   if (plan.time.has_ends()) json.update({{"seconds_low", plan.time.low}, {"seconds_high", plan.time.high}});
   for (const PlannedPoint& planned : plan.points) json["points"].push_back(point_json(planned));
-  return dump_indented(json) + "\n";
+  return dump_indented(json);
 }
 
 }  // namespace deepgap

@@ -16,7 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string dump(const json& value) { return dump_indented(value) + "\n"; }
 std::string time_text(double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); }
 
 // Costs of a task group. The price is found by the words of its node constraint: "h100" is a price of "NVIDIA H100". CPU groups have none.
@@ -103,7 +102,7 @@ std::string plan_json(const PlannedFleet& planned, const Prices& prices) {
       {"study", fleet.study},        {"points", planned.points},    {"records", fleet.records()},           {"common", planned.common},
       {"tasks", fleet.tasks.size()}, {"cpus_per_task", fleet.cpus}, {"node_hours", fleet.seconds() / 3600}, {"lots", task_groups}};
   if (!prices.prices.empty()) value.update({{"cost", amount}, {"currency", prices.currency}});
-  return dump(value);
+  return dump_indented(value);
 }
 
 std::string status_text(const Fleet& fleet, const FleetStatus& status, const std::vector<std::string>& notes) {
@@ -123,7 +122,7 @@ json status_value(const Fleet& fleet, const FleetStatus& status, const std::vect
 }
 
 std::string status_json(const Fleet& fleet, const FleetStatus& status, const std::vector<std::string>& notes) {
-  return dump(status_value(fleet, status, notes));
+  return dump_indented(status_value(fleet, status, notes));
 }
 
 std::string gathered_text(const Fleet& fleet, const FleetStatus& status, const Gathered& gathered, const std::string& store) {
@@ -149,7 +148,7 @@ std::string gathered_json(const Fleet& fleet, const FleetStatus& status, const G
                 {"records", gathered.there},
                 {"same", gathered.merge.same},
                 {"doubled", gathered.merge.doubled}});
-  return dump(value);
+  return dump_indented(value);
 }
 
 }  // namespace deepgap

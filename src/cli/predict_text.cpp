@@ -159,7 +159,7 @@ std::string predictions_json(const std::vector<PredictedRow>& rows) {
     }
     list.push_back(std::move(cells));
   }
-  return dump_indented(list) + "\n";
+  return dump_indented(list);
 }
 
 }  // namespace deepgap

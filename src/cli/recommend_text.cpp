@@ -198,7 +198,7 @@ std::string recommendation_json(const Recommendation& found, const Workload& wor
                        {"bound", found.nearest->lack == Lack::latency ? "latency" : "accuracy"},
                        {"times_the_bound", found.nearest->excess}};
   }
-  return dump_indented(json) + "\n";
+  return dump_indented(json);
 }
 
 }  // namespace deepgap

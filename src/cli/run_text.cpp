@@ -146,7 +146,7 @@ std::string run_json(const RunReport& report, const RunSettings& settings, int e
   if (const nlohmann::json duels = duels_json(report); !duels.empty()) json["duels"] = duels;
   for (const Failure& failure : report.failures)
     json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat + 1}, {"result", failure.text}});
-  return dump_indented(json) + "\n";
+  return dump_indented(json);
 }
 
 namespace {

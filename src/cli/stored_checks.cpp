@@ -91,7 +91,7 @@ int print_stored_checks(const std::vector<std::string>& stores, const Selection&
       print_text(printable(line_of(point, labels.of(point))) + "\n");
     }
   }
-  if (json) fmt::print("{}\n", dump_indented(nlohmann::json{{"stores", stores}, {"points", rows}, {"pass", any && all}}));
+  if (json) fmt::print("{}", dump_indented(nlohmann::json{{"stores", stores}, {"points", rows}, {"pass", any && all}}));
   return any && all ? exit_ok : exit_points_failed;
 }
 

@@ -132,7 +132,7 @@ int check_text(const TextRequest& request, bool as_json) {
   }
   const ScoredText scored = scored_in_child(request);
   if (as_json) {
-    fmt::print("{}\n", dump_indented(text_json(request, scored)));
+    fmt::print("{}", dump_indented(text_json(request, scored)));
   } else {
     print_wrapped(text_table(request, scored));
   }

@@ -25,8 +25,6 @@ using nlohmann::json;
 constexpr int fleet_version = 1;
 constexpr std::array<std::string_view, 4> state_names{"running", "done", "interrupted", "failed"};
 
-std::string dump(const json& value) { return dump_indented(value) + "\n"; }
-
 // Reads a file of the folder; throws Error{input} with its name for whatever is wrong in it.
 template <typename Read>
 auto read_file(const std::string& path, const Read& read) {
@@ -259,8 +257,8 @@ void write_fleet(const Fleet& fleet, const std::vector<std::vector<Job>>& jobs) 
                                               fleet.folder, fleet.folder));
   for (const char* name : {"tasks", "parts", "scripts", "logs"}) make_directories(fleet.folder + "/" + name);
   for (size_t task = 0; task < jobs.size(); ++task)
-    write_file_atomic(fleet.task_file(static_cast<int>(task)), dump(json_of(task_of(jobs[task]))));
-  write_file_atomic(fleet.folder + "/fleet.json", dump(fleet_to_json(fleet)));
+    write_file_atomic(fleet.task_file(static_cast<int>(task)), dump_indented(json_of(task_of(jobs[task]))));
+  write_file_atomic(fleet.folder + "/fleet.json", dump_indented(fleet_to_json(fleet)));
 }
 
 void remove_fleet(const Fleet& fleet, bool whole) {
@@ -281,7 +279,7 @@ std::vector<Job> read_task(const Fleet& fleet, int task) {
 }
 
 void write_attempt(const Fleet& fleet, const Attempt& attempt) {
-  write_file_atomic(fmt::format("{}/attempt-{}.json", fleet.parts_of(attempt.task), attempt.id), dump(json_of(attempt)));
+  write_file_atomic(fmt::format("{}/attempt-{}.json", fleet.parts_of(attempt.task), attempt.id), dump_indented(json_of(attempt)));
 }
 
 std::vector<Attempt> read_attempts(const Fleet& fleet, int task) {

@@ -92,7 +92,7 @@ std::string mlperf_system_json(const Record& record, const std::string& submitte
   json["operating_system"] = fmt::format("{}, Linux {}", known(record, "os.name"), known(record, "os.kernel"));
   json["other_software_stack"] = fmt::format("glibc {}", known(record, "library.glibc"));
   json["sw_notes"] = "";
-  return dump_indented(json) + "\n";
+  return dump_indented(json);
 }
 
 std::string mlperf_measurements_json(const Record& record) {
@@ -102,7 +102,7 @@ std::string mlperf_measurements_json(const Record& record) {
   json["starting_weights_filename"] = record.point.weights == "seeded" ? "seeded: made up, no trained weights" : record.point.weights;
   json["weight_data_types"] = name_of(record.point.precision);
   json["weight_transformations"] = record.point.precision == Precision::int8 ? "quantization after training" : "none";
-  return dump_indented(json) + "\n";
+  return dump_indented(json);
 }
 
 std::string mlperf_user_conf(const Record& record, const std::string& scenario) {

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/json_fields.h"
 #include "base/own_file.h"
+#include "base/parse_json.h"
 
 #include <fmt/format.h>
 
@@ -40,7 +41,7 @@ std::optional<GpuCopies> kept_gpu_copies(const std::string& cache_dir, const std
   const std::string file = file_of(cache_dir, uuid);
   if (cache_dir.empty() || !is_own_file(file)) return std::nullopt;
   try {
-    return json_to<GpuCopies>(nlohmann::json::parse(read_text(file)), "file of copy rates");
+    return json_to<GpuCopies>(parse_json(read_text(file)), "file of copy rates");
   } catch (const std::exception&) {  // damaged: as if it were not measured
     return std::nullopt;
   }

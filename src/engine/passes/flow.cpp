@@ -3,6 +3,7 @@
 #include "engine/passes/edit.h"
 #include "engine/passes/passes.h"
 #include "model/graph_tools.h"
+#include "model/tensor_contents.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,8 +37,9 @@ const Node* Flow::own_maker(ValueId id) const {
 }
 
 std::optional<float> number_of(const Graph& graph, ValueId id) {
-  const auto values = constant_values(graph, id);
-  return values.size() == 1 ? std::optional(static_cast<float>(values[0])) : std::nullopt;
+  const Tensor* tensor = id == no_value ? nullptr : constant_of(graph, id);
+  if (tensor == nullptr || tensor->type != DataType::f32 || element_count(tensor->shape) != 1) return std::nullopt;
+  return contents<float>(*tensor)[0];
 }
 
 bool is_about(std::optional<float> number, double value) { return number && std::abs(static_cast<double>(*number) - value) < 1e-4 * value; }

@@ -1,5 +1,6 @@
 #include "model/decoder/tokenizer.h"
 
+#include "base/parse_json.h"
 #include "base/text.h"
 #include "model/decoder/text_split.h"
 
@@ -217,7 +218,7 @@ std::string conversation_text(const TokenizerData& data, const std::string& mess
     throw Error(ErrorKind::refused,
                 "a conversation needs a chat template of ChatML's form (<|im_start|>), which this network does not have: "
                 "give prompts of text");
-  const json list = json::parse(messages, nullptr, false);
+  const json list = parse_json(messages);
   if (!list.is_array()) throw Error(ErrorKind::internal, "a conversation is not a list of messages");
   std::string text;
   // Some templates put a message of the system before the first one that is not of it.

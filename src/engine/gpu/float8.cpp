@@ -13,6 +13,12 @@ constexpr int fraction_bits = 3, bias = 7, least_exponent = 1 - bias;
 constexpr uint8_t not_a_number = 0x7f;
 constexpr int64_t vector = 16;  // numbers that the kernels read at once
 
+bool contains(const std::vector<ValueId>& ids, ValueId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+
+bool is_last_of_several(const Graph& graph, const Operation& product) {
+  return contains(graph.outputs, product.output) && !contains(graph.inputs, product.main.inputs[0]);
+}
+
 }  // namespace
 
 uint8_t to_e4m3(float value) {
@@ -43,8 +49,7 @@ bool multiplies_in_float8(const Graph& graph, const Operation& operation) {
   if (shape.size() != 2 || shape[0] % vector != 0 || shape[1] % vector != 0) return false;
   const auto dims = graph.values[static_cast<size_t>(node.inputs[0])].dims;
   const bool is_number = graph.values[static_cast<size_t>(node.inputs[0])].type == DataType::f32;
-  return is_number && dims && dims->size() >= 2 &&
-         std::find(graph.outputs.begin(), graph.outputs.end(), operation.output) == graph.outputs.end();
+  return is_number && dims && dims->size() >= 2 && !is_last_of_several(graph, operation);
 }
 
 std::set<ValueId> values_in_float8(const Graph& graph) {

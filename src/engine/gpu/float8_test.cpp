@@ -1,5 +1,7 @@
 #include "engine/gpu/float8.h"
 
+#include "engine/test_graphs.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,6 +31,27 @@ TEST(Float8, EveryNumberStaysItself) {
     const float value = from_e4m3(static_cast<uint8_t>(bits));
     if (!std::isnan(value)) EXPECT_EQ(to_e4m3(value), bits) << value;
   }
+}
+
+std::vector<bool> in_float8(const Graph& graph) {
+  std::vector<bool> result;
+  for (const Node& node : graph.nodes) result.push_back(multiplies_in_float8(graph, operation_of(graph, node)));
+  return result;
+}
+
+TEST(Float8, TheLastOfSeveralProductsIsNotInIt) {
+  testing::GraphBuilder net;
+  const ValueId hidden = net.node("MatMul", {net.input({-1, 32}), net.weights({32, 64})});
+  const Graph graph = net.finish({net.node("MatMul", {hidden, net.weights({64, 16})})});
+  EXPECT_EQ(in_float8(graph), (std::vector<bool>{true, false}));
+}
+
+TEST(Float8, AProductThatIsCheckedAloneIsInIt) {
+  testing::GraphBuilder net;
+  const ValueId first = net.node("MatMul", {net.input({-1, 32}, "x"), net.weights({32, 64})});
+  const ValueId second = net.node("MatMul", {net.input({-1, 64}, "y"), net.weights({64, 16})});
+  const Graph graph = net.finish({first, second});
+  EXPECT_EQ(in_float8(graph), (std::vector<bool>{true, true}));
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 #include "engine/gpu/operators.h"
 #include "engine/gpu/windows.h"
 #include "engine/passes/chains.h"
+#include "model/eval/rearrange.h"
 #include "model/graph_tools.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -176,17 +178,6 @@ bool is_weight(const Lowering& lowering, const Operation& operation, ValueId id)
   return tensor != nullptr && tensor->type == (operation.is_quantized() ? DataType::i8 : DataType::f32) && element_count(tensor->shape) > 0;
 }
 
-// [a, b] as [b, a].
-Tensor transposed(const Tensor& tensor) {
-  const auto rows = static_cast<size_t>(tensor.shape[0]), columns = static_cast<size_t>(tensor.shape[1]), size = byte_size(tensor.type);
-  Tensor result = make_tensor(tensor.type, {tensor.shape[1], tensor.shape[0]});
-  const auto* from = tensor.data.get();
-  auto* to = writable<std::byte>(result).data();
-  for (size_t r = 0; r < rows; ++r)
-    for (size_t c = 0; c < columns; ++c) std::memcpy(to + (c * rows + r) * size, from + (r * columns + c) * size, size);
-  return result;
-}
-
 }  // namespace
 
 namespace {
@@ -269,7 +260,7 @@ bool set_factor(const Lowering& lowering, const Operation& operation, bool turne
   if (shape.size() != 2) return false;
   Tensor flat = factor;
   flat.shape = shape;
-  dense.weights = turned ? flat : transposed(flat);
+  dense.weights = turned ? flat : transposed(flat, shape, std::array<int64_t, 2>{1, 0});
   dense.problem.in_channels = dense.weights.shape[1];
   dense.problem.out_channels = dense.weights.shape[0];
   dense.weights.shape = {dense.weights.shape[0], dense.weights.shape[1], 1, 1};

@@ -1,6 +1,8 @@
 // Whole tensors rearranged, whatever their elements are.
 #pragma once
 
+#include <deepgap/graph.h>
+
 #include <cstddef>
 #include <span>
 

@@ -1,5 +1,7 @@
 #include "model/eval/strided.h"
 
+#include "model/eval/parallel.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,36 +11,69 @@ namespace deepgap {
 
 namespace {
 
+struct StridedAxis {
+  int64_t size, from, to;  // steps in elements
+};
+
+// The axes of a copy. Neighbours that lie one after the other in both layouts are one axis, and axes of one element are none.
+std::vector<StridedAxis> axes_of(std::span<const int64_t> shape, const StridedSource& from, const StridedTarget& to) {
+  std::vector<StridedAxis> axes;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const StridedAxis axis{shape[d], from.strides[d], to.strides[d]};
+    if (axis.size == 1) continue;
+    if (!axes.empty() && axes.back().from == axis.from * axis.size && axes.back().to == axis.to * axis.size)
+      axes.back() = {axes.back().size * axis.size, axis.from, axis.to};
+    else
+      axes.push_back(axis);
+  }
+  return axes;
+}
+
+// Where rows lie side by side in the source, their elements of one column share a cache line: they are copied together.
 template <typename T>
-void copy_inner(int64_t count, const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride) {
-  const T* source = reinterpret_cast<const T*>(from);
-  T* target = reinterpret_cast<T*>(to);
-  if (from_stride == 1 && to_stride == 1) {
-    std::memcpy(target, source, static_cast<size_t>(count) * sizeof(T));
+void copy_rows(const StridedAxis& rows, const StridedAxis& columns, const T* from, T* to) {
+  if (rows.from == 1 && columns.from != 1) {
+    for (int64_t c = 0; c < columns.size; ++c)
+      for (int64_t r = 0; r < rows.size; ++r) to[r * rows.to + c * columns.to] = from[r + c * columns.from];
     return;
   }
-  for (int64_t i = 0; i < count; ++i) target[i * to_stride] = source[i * from_stride];
+  for (int64_t r = 0; r < rows.size; ++r, from += rows.from, to += rows.to) {
+    if (columns.from == 1 && columns.to == 1)
+      std::memcpy(to, from, static_cast<size_t>(columns.size) * sizeof(T));
+    else
+      for (int64_t c = 0; c < columns.size; ++c) to[c * columns.to] = from[c * columns.from];
+  }
 }
+
+// A cache line of 4-byte elements, and more where columns are few.
+int64_t rows_at_a_time(int64_t columns) { return std::max<int64_t>(16, 4096 / columns); }
 
 template <typename T>
 void copy_typed(std::span<const int64_t> shape, const StridedSource& from, const StridedTarget& to) {
-  const size_t rank = shape.size();
-  if (rank == 0) return copy_inner<T>(1, from.data, 1, to.data, 1);
   if (product_of(shape) == 0) return;
-  std::vector<int64_t> index(rank, 0);
-  int64_t source = 0, target = 0;
-  for (;;) {
-    copy_inner<T>(shape[rank - 1], from.data + source * static_cast<int64_t>(sizeof(T)), from.strides[rank - 1],
-                  to.data + target * static_cast<int64_t>(sizeof(T)), to.strides[rank - 1]);
-    size_t d = rank - 1;
-    for (; d > 0; --d) {
-      source += from.strides[d - 1], target += to.strides[d - 1];
-      if (++index[d - 1] < shape[d - 1]) break;
-      source -= from.strides[d - 1] * shape[d - 1], target -= to.strides[d - 1] * shape[d - 1];
-      index[d - 1] = 0;
+  std::vector<StridedAxis> outer = axes_of(shape, from, to);
+  const auto taken_from = [&](StridedAxis otherwise) {
+    if (outer.empty()) return otherwise;
+    const StridedAxis axis = outer.back();
+    outer.pop_back();
+    return axis;
+  };
+  const StridedAxis columns = taken_from({1, 1, 1}), rows = taken_from({1, 0, 0});
+  const int64_t most_rows = std::min(rows.size, rows_at_a_time(columns.size)), blocks_a_matrix = (rows.size + most_rows - 1) / most_rows;
+  int64_t blocks = blocks_a_matrix;
+  for (const StridedAxis& axis : outer) blocks *= axis.size;
+  const auto copy_block = [&](int64_t block) {
+    const int64_t first = block % blocks_a_matrix * most_rows;
+    const T* source = reinterpret_cast<const T*>(from.data) + first * rows.from;
+    T* target = reinterpret_cast<T*>(to.data) + first * rows.to;
+    int64_t matrix = block / blocks_a_matrix;
+    for (auto axis = outer.rbegin(); axis != outer.rend(); matrix /= axis->size, ++axis) {
+      source += matrix % axis->size * axis->from;
+      target += matrix % axis->size * axis->to;
     }
-    if (d == 0) return;
-  }
+    copy_rows<T>({std::min(most_rows, rows.size - first), rows.from, rows.to}, columns, source, target);
+  };
+  parallel_for(blocks, static_cast<double>(most_rows * columns.size), copy_block);
 }
 
 }  // namespace

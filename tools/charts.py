@@ -234,8 +234,8 @@ def decoder(_):
         if row["network"] == "Llama 8B":
             label = f"{row['requests']} request{'s' if row['requests'] != '1' else ''}"
             panels.setdefault(f"{row['weights']}, {row['gigabytes']} GB", []).append((label, 0, float(row["tokens_per_s"]), None, None))
-    return svg_chart.bar_panels("Llama 8B on an NVIDIA H100, native engine: tokens/s by requests at a time", list(panels.items()),
-                                ("Prompts of 512 tokens, answers of 32, seeded weights; an axis for each type of weights. The lower of two runs each. 2026-11-27.",))
+    return svg_chart.bar_panels("Llama 8B on an NVIDIA H200, native engine: tokens/s by requests at a time", list(panels.items()),
+                                ("Prompts of 512 tokens, answers of 32, seeded weights; an axis for each type of weights. BF16: median of three runs; others: one. 2026-11-29.",))
 
 
 CHARTS = {

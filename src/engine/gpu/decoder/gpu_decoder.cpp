@@ -147,7 +147,7 @@ class GpuDecoder final : public DecoderSteps {
   void attend(const DeviceLayer& layer, int index, int64_t count) {
     StepMemory& m = *memory_;
     const DecoderShape& d = model_.shape;
-    step("rotate_heads", {d.heads + 2 * d.kv_heads, count, 1}, 32, m.qkv.address(), address_of(layer.query_norm.weight),
+    step("rotate_heads", {(d.heads + 2 * d.kv_heads + 7) / 8, count, 1}, 256, m.qkv.address(), address_of(layer.query_norm.weight),
          address_of(layer.key_norm.weight), m.cosines.address(), m.sines.address(), m.sequences(), m.positions(), m.keys.address(),
          m.values.address(), index);
     if (m.has_prompts) {
@@ -175,11 +175,20 @@ class GpuDecoder final : public DecoderSteps {
     for (const auto& part : linear.parts) {
       const auto offset = static_cast<Address>(before * static_cast<int64_t>(sizeof(float)));
       const Address bias = linear.bias ? linear.bias_address() + offset : 0;
-      const bool many = count > most_product_tokens && library_ && linear.parts.size() == 1;
-      if (!many || !multiply_many(*part, end, source, count, result, bias, result_pitch))
+      if (!by_library(linear, count) || !multiply_many(*part, end, source, count, result, bias, result_pitch))
         multiply_few(*part, end, source, norm, count, result + offset, bias, result_pitch);
       before += part->rows;
     }
+  }
+
+  // The library reads 16-bit weights once for all tokens. For few tokens its further launches cost more, unless the matrix is large; and
+  // quantized weights would be unpacked for each product. Measured on an H200 (docs/results/lab-notes/gpu-decoder.md).
+  bool by_library(const DeviceLinear& linear, int64_t count) const {
+    constexpr int64_t few_tokens = 16, least_tokens = 8, large = int64_t{1} << 22;
+    if (!library_ || linear.parts.size() != 1) return false;
+    const DeviceMatrix& matrix = *linear.parts.front();
+    if (count > most_product_tokens) return true;
+    return !matrix.is_quantized() && (count > few_tokens || (count > least_tokens && matrix.rows * matrix.pitch >= large));
   }
 
   // As many times as it takes.
@@ -205,14 +214,15 @@ class GpuDecoder final : public DecoderSteps {
   // False: the library does not do it.
   bool multiply_many(const DeviceMatrix& matrix, End end, Address source, int64_t count, Address result, Address bias,
                      int64_t result_pitch) {
-    const Address weights = matrix.is_quantized() ? unpacked(matrix) : matrix.numbers.address();
     const bool activates = end == End::activate;
+    const int64_t columns = activates && matrix.gated ? matrix.rows / 2 : matrix.rows;
+    if (activates && columns % 8 != 0) return false;
+    const Address weights = matrix.is_quantized() ? unpacked(matrix) : matrix.numbers.address();
     const Address target = activates ? memory_->wide.address() : result;
     if (!library_->run({count, matrix.rows, matrix.pitch, activates, end == End::add}, source, weights, target, stream_->get()))
       return false;
     if (activates) {
-      const int64_t columns = matrix.gated ? matrix.rows / 2 : matrix.rows;
-      step("activate", {(columns + 255) / 256, count, 1}, 256, target, bias, static_cast<int>(columns), static_cast<int>(result_pitch),
+      step("activate", {(columns + 2047) / 2048, count, 1}, 256, target, bias, static_cast<int>(columns), static_cast<int>(result_pitch),
            matrix.gated ? 1 : 0, result);
     } else if (bias != 0) {
       step("add_bias", {count, 1, 1}, 256, result, bias, static_cast<int>(matrix.rows));

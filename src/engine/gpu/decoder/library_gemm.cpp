@@ -35,7 +35,8 @@ const LibraryGemm::Described& LibraryGemm::described(const Sizes& sizes) {
 }
 
 bool LibraryGemm::run(Sizes sizes, cuda::Address source, cuda::Address weights, cuda::Address result, cuda::StreamHandle stream) {
-  sizes.tokens = (sizes.tokens + row_unit - 1) / row_unit * row_unit;
+  const int64_t unit = sizes.tokens < row_unit ? small_row_unit : row_unit;
+  sizes.tokens = (sizes.tokens + unit - 1) / unit * unit;
   const Described& known = described(sizes);
   if (!known.product) return false;
   known.product->run(

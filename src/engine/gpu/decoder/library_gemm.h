@@ -14,7 +14,7 @@ namespace deepgap::gpu {
 
 class LibraryGemm {
  public:
-  static constexpr int64_t row_unit = 64;
+  static constexpr int64_t row_unit = 64, small_row_unit = 16;  // the latter for fewer tokens than the former
   static constexpr size_t workspace_bytes = size_t{32} << 20;
 
   // nullptr: the library is not there.

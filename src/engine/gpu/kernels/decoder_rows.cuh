@@ -52,12 +52,13 @@ __device__ __forceinline__ void pair_places(int i, int& first, int& second) {
 }
 
 // A warp for each head of a row: queries stay where they are, rotated and scaled; keys and values go to the cache.
-extern "C" __global__ void __launch_bounds__(32)
+extern "C" __global__ void __launch_bounds__(256)
     rotate_heads(float* qkv, const float* query_norm, const float* key_norm, const float* cosines, const float* sines, const int* sequences,
                  const int* positions, unsigned short* keys, unsigned short* values, int layer) {
   let_next_begin();
   wait_for_previous();
-  const int row = blockIdx.y, head = blockIdx.x, lane = threadIdx.x, position = positions[row];
+  const int row = blockIdx.y, head = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32, position = positions[row];
+  if (head >= HEADS + 2 * KV_HEADS) return;
   const bool is_query = head < HEADS, is_key = !is_query && head < HEADS + KV_HEADS;
   float* own = qkv + ((long long)row * (HEADS + 2 * KV_HEADS) + head) * HEAD_SIZE;
   const float* norm = is_query ? query_norm : is_key ? key_norm : nullptr;
@@ -94,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(32)
   }
 }
 
-// After products by a library: what they leave to do.
+// After products by a library: what they leave to do. `columns` are a multiple of eight, which a thread takes at a time.
 extern "C" __global__ void __launch_bounds__(256) add_bias(float* result, const float* bias, int columns) {
   let_next_begin();
   wait_for_previous();
@@ -105,15 +106,24 @@ extern "C" __global__ void __launch_bounds__(256)
   let_next_begin();
   wait_for_previous();
   const long long row = blockIdx.y;
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  if (i >= columns) return;
-  const unsigned short* own = from + row * columns * (gated ? 2 : 1);
-  float x = half_of(own, i) + (bias ? bias[i] : 0.0f);
-  if (gated)
-    x = silu(x) * (half_of(own, columns + i) + (bias ? bias[columns + i] : 0.0f));
-  else
-    x = gelu(x);
-  to[row * pitch + i] = half_from(x);
+  const int begin = (blockIdx.x * 256 + threadIdx.x) * 8;
+  if (begin >= columns) return;
+  const unsigned short* own = from + row * columns * (gated ? 2 : 1) + begin;
+  unsigned words[4], factors[4] = {};
+  load_words<4>(own, words);
+  if (gated) load_words<4>(own + columns, factors);
+#pragma unroll
+  for (int i = 0; i < 8; i += 2) {
+    float x[2];
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int at = begin + i + e;
+      x[e] = HALF::get(words[i / 2], e) + (bias ? bias[at] : 0.0f);
+      x[e] = gated ? silu(x[e]) * (HALF::get(factors[i / 2], e) + (bias ? bias[columns + at] : 0.0f)) : gelu(x[e]);
+    }
+    words[i / 2] = HALF::pair(x[0], x[1]);
+  }
+  store_words<4>(to + row * pitch + begin, words);
 }
 
 // The token of the highest score, the first of several.

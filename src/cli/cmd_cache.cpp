@@ -160,7 +160,9 @@ const bool registered = add_command<CacheCommand>({"cache",
                                                    {CommandGroup::system, 5},
                                                    "List or clear the cache folder",
                                                    "  deepgap cache list                  show kinds, files, bytes and folder\n"
-                                                   "  deepgap cache clear references      remove the references\n"});
+                                                   "  deepgap cache clear references      remove the references\n",
+                                                   {},
+                                                   {"clear", "list"}});
 
 }  // namespace
 }  // namespace deepgap

@@ -35,7 +35,9 @@ const bool registered =
                                     {CommandGroup::system, 7},
                                     "Print a completion script for a shell",
                                     "  deepgap completion bash > ~/.local/share/bash-completion/completions/deepgap\n"
-                                    "  deepgap completion zsh > ~/.zfunc/_deepgap       if that folder is in $fpath\n"}) &&
+                                    "  deepgap completion zsh > ~/.zfunc/_deepgap       if that folder is in $fpath\n",
+                                    {},
+                                    {"bash", "zsh"}}) &&
     add_command<ManualCommand>({"manual", {CommandGroup::system, 8}, "Print the manual page", "  deepgap manual | man -l -\n"});
 
 }  // namespace

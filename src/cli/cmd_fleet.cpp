@@ -352,7 +352,8 @@ const bool registered = add_command<FleetCommand>({"fleet",
                                                    "  deepgap fleet study.toml --scheduler slurm --constraint h100,a100 --dry-run\n"
                                                    "  deepgap fleet status study.fleet   at any time; also wait, gather, cancel, submit\n",
                                                    {"--scheduler", "--fleet", "--store", "--detach", "--dry-run", "--task-time", "--prices",
-                                                    "--json", "--partition", "--constraint", "--hosts"}});
+                                                    "--json", "--partition", "--constraint", "--hosts"},
+                                                   {"cancel", "gather", "status", "submit", "wait"}});
 
 }  // namespace
 }  // namespace deepgap

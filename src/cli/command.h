@@ -30,6 +30,7 @@ struct CommandInfo {
   std::string describe;                        // one line
   std::string examples = {};                   // lines: "  deepgap run resnet50     what it does"
   std::vector<std::string> common_flags = {};  // long names of the flags that -h shows; empty: all
+  std::vector<std::string> words = {};         // what completes the word after the name; empty: what its kind says
   bool hidden = false;
 };
 

@@ -15,13 +15,11 @@ bool named(const FlagRow& flag, const char* name) { return std::find(flag.names.
 using Names = std::vector<std::string>;
 
 // Returns what can complete this word of a command; files beside it if a path may stand there too.
-Names choices_of_word(const std::string& command, const std::string& word, const Names& commands) {
-  if (command == "fleet") return {"cancel", "gather", "status", "submit", "wait"};
-  if (command == "help") return commands;
-  if (word == "shell") return {"bash", "zsh"};
+Names choices_of_word(const CommandInfo& command, const std::string& word, const Names& commands) {
+  if (!command.words.empty()) return command.words;
+  if (command.name == "help") return commands;
   if (word == "model" || word == "what") return zoo_names();
   if (word == "backend") return plugin_names();
-  if (word == "kind") return {"clear", "list"};
   return {};
 }
 
@@ -49,7 +47,7 @@ Takes takes_of(const std::string& value, const FlagRow& flag) {
   return Takes::text;
 }
 
-FlagRow row_of(const std::string& command, const CLI::Option& option, const Names& commands) {
+FlagRow row_of(const CommandInfo& command, const CLI::Option& option, const Names& commands) {
   FlagRow row;
   for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
@@ -74,7 +72,7 @@ CommandRow command_row(const CommandLine& line, const CLI::App& shown) {
   CommandRow row{shown.get_name(), shown.get_description(), command.info.examples, shown.get_footer(), {}, command.info.place};
   const Names common = command.info.common_flags;
   for (const CLI::Option* option : shown.get_options()) {
-    row.flags.push_back(row_of(row.name, *option, commands));
+    row.flags.push_back(row_of(command.info, *option, commands));
     FlagRow& flag = row.flags.back();
     flag.common = std::any_of(common.begin(), common.end(), [&](const std::string& name) { return named(flag, name.c_str()); });
   }

@@ -1,6 +1,6 @@
 #include "engine/gpu/float8.h"
 
-#include "engine/test_graphs.h"
+#include "engine/passes/test_graphs.h"
 
 #include <gtest/gtest.h>
 

@@ -59,6 +59,11 @@ std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
+// A subcommand that a build may be without (CMake's DEEPGAP_FLEET).
+bool is_left_out(const std::vector<std::string>& words) {
+  return !words.empty() && words.front() == "fleet" && !Registry<Command>::instance().contains("fleet");
+}
+
 bool is_deepgap(const std::string& word) { return word == "deepgap" || word == "build/bin/deepgap"; }
 
 TEST(Pages, CommandsAreFoundInShellBlocksAlone) {
@@ -78,6 +83,7 @@ TEST(Pages, EveryCommandOfThePagesIsTaken) {
       std::vector<std::string> words = words_of(command);
       if (words.empty() || !is_deepgap(words.front())) continue;
       words.erase(words.begin());
+      if (is_left_out(words)) continue;
       try {
         CommandLine line(words);
         line.parse(words);

@@ -177,7 +177,7 @@ class RunTest(RunCase):
     def test_a_mistake_in_a_study_file_is_told_with_its_line(self):
         grid = f'[[grid]]\nmodel = "{TINY}"\n'
         cases = [
-            ('backend = "nul"', 3, "invalid value 'nul' for backend: expected kserve, "),
+            ('backend = "nul"', 3, "invalid value 'nul' for backend: expected "),
             ('backend = "null"\n[grid.options]\nlatency = "2"', 5, "latency"),
             ('[grid.options]\nin_flite = 1', 4, "did you mean 'in_flight'?"),
             ('[grid.axis]\naffinity = [\n"first",\n"70000"]', 6, "70000"),
@@ -198,7 +198,7 @@ class RunTest(RunCase):
                 self.assertTrue(done.stderr.startswith(f"deepgap: wrong.toml:{line}: "), done.stderr)
 
     def test_a_mistake_in_a_flag_is_told_with_the_flag(self):
-        cases = [(["--backend", "nul"], "invalid value 'nul' for --backend: expected kserve, "), (["--batch", "x"], "invalid value 'x' for --batch: expected a whole number"),
+        cases = [(["--backend", "nul"], "invalid value 'nul' for --backend: expected "), (["--batch", "x"], "invalid value 'x' for --batch: expected a whole number"),
                  (["--axis", "affinity=70000"], "invalid value '70000' for --axis affinity: expected"), (["--max-batch", "0"], "invalid value '0' for --max-batch: expected")]
         for flags, start in cases:
             with self.subTest(flags=flags):

@@ -5,6 +5,7 @@
 #include "model/random_numbers.h"
 #include "record/point_option.h"
 #include "record/task_traits.h"
+#include "worker/check.h"
 #include "worker/reference.h"
 #include "worker/scenario_driver.h"
 

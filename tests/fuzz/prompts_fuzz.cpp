@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "generate/lengths.h"
 
+#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
 

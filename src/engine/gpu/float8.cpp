@@ -1,5 +1,6 @@
 #include "engine/gpu/float8.h"
 
+#include "engine/passes/edit.h"
 #include "model/graph_tools.h"
 
 #include <algorithm>
@@ -13,10 +14,8 @@ constexpr int fraction_bits = 3, bias = 7, least_exponent = 1 - bias;
 constexpr uint8_t not_a_number = 0x7f;
 constexpr int64_t vector = 16;  // numbers that the kernels read at once
 
-bool contains(const std::vector<ValueId>& ids, ValueId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
-
 bool is_last_of_several(const Graph& graph, const Operation& product) {
-  return contains(graph.outputs, product.output) && !contains(graph.inputs, product.main.inputs[0]);
+  return is_graph_output(graph, product.output) && std::count(graph.inputs.begin(), graph.inputs.end(), product.main.inputs[0]) == 0;
 }
 
 }  // namespace

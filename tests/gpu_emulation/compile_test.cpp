@@ -58,6 +58,16 @@ TEST(OperatorKernels, Compile) {
   EXPECT_TRUE(left.empty()) << *left.begin() << " is no case";
 }
 
+TEST(OperatorKernels, TheBestFewOfManyCompile) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  Random random(1);
+  GraphBuilder net(random, 17);
+  const Graph graph = bound_for_trial(net.finish({net.nodes("TopK", {net.input({365480}), net.ints({10})}, 2)[0]}), Integers::as_operators);
+  for (const Element stored : {Element::f32, Element::f16})
+    expect_compiled(Lowering(graph, {stored == Element::f16 ? ComputeType::f16 : ComputeType::f32, stored}, Chip{}).lower(), "TopK",
+                    Chip{});
+}
+
 // As in readers of text and of speech: a block has as many threads as there can be. The smaller ones with DEEPGAP_LONG_TESTS.
 TEST(OperatorKernels, RecurrentLayersOfUsualSizesCompile) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";

@@ -29,6 +29,15 @@ Graph longest(GraphBuilder& net) {
   return net.finish({best[0], best[1], least[0], least[1]});
 }
 
+// Few of many: of the words that a beam search can go on with, of numbers that are all equal, and of a part that is shorter than what is
+// wanted.
+Graph few(GraphBuilder& net) {
+  const auto words = net.nodes("TopK", {net.input({2, 40000}), net.ints({10})}, 2, {{"axis", int64_t{2}}});
+  const auto equal = net.nodes("TopK", {net.node("Mul", {net.input({5000}), net.floats({1}, 0, 0)}), net.ints({128})}, 2);
+  const auto least = net.nodes("TopK", {net.stepped_input({2050}, DataType::i32), net.ints({7})}, 2, {{"largest", int64_t{0}}});
+  return net.finish({words[0], words[1], equal[0], equal[1], least[0], least[1]});
+}
+
 void try_graph(Graph (*build)(GraphBuilder&), const GpuNumbers& numbers, const std::string& precision) {
   Trial trial({numbers, Integers::as_operators}, precision);
   Random random(seed());
@@ -43,6 +52,8 @@ void try_graph(Graph (*build)(GraphBuilder&), const GpuNumbers& numbers, const s
 TEST(EmulatedDetector, Float32) { try_graph(detector, {ComputeType::f32, Element::f32}, "fp32"); }
 TEST(EmulatedDetector, BestOfManyInFloat32) { try_graph(longest, {ComputeType::f32, Element::f32}, "fp32"); }
 TEST(EmulatedDetector, BestOfManyInFloat16) { try_graph(longest, {ComputeType::f16, Element::f16}, "fp16"); }
+TEST(EmulatedDetector, FewOfManyInFloat32) { try_graph(few, {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedDetector, FewOfManyInFloat16) { try_graph(few, {ComputeType::f16, Element::f16}, "fp16"); }
 
 }  // namespace
 }  // namespace deepgap::gpu

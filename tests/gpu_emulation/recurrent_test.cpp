@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace deepgap::gpu {
@@ -13,7 +14,7 @@ namespace {
 using namespace deepgap::conformance;
 using Names = std::vector<std::string>;
 
-constexpr int64_t hidden = 5, steps = 4, size = 3;
+constexpr int64_t steps = 4, size = 3;
 
 ValueId lengths(GraphBuilder& net, const std::vector<int32_t>& values) {
   Tensor tensor = make_tensor(DataType::i32, {static_cast<int64_t>(values.size())});
@@ -26,17 +27,19 @@ struct Layer {
   int64_t gates, directions;
   Attributes attributes;
   bool has_states = false, has_lengths = false, has_peepholes = false, computed = false;
+  int64_t hidden = 5;
 };
 
 // All results, sequences first.
 Graph network(GraphBuilder& net, const Layer& layer) {
-  const int64_t d = layer.directions, rows = layer.gates * hidden;
+  const int64_t d = layer.directions, hidden = layer.hidden, rows = layer.gates * hidden;
   const auto first = layer.attributes.find("layout");
   const bool batch_first = first != layer.attributes.end() && std::get<int64_t>(first->second) != 0;
   ValueId x = net.input({steps, size});
   if (!batch_first) x = net.node("Transpose", {x}, {{"perm", std::vector<int64_t>{1, 0, 2}}});
   const Shape state = batch_first ? Shape{Trial::batch, d, hidden} : Shape{d, Trial::batch, hidden};
-  ValueId r = net.floats({d, rows, hidden});
+  const float amplitude = 1.0F / std::sqrt(static_cast<float>(hidden));  // as layers begin to learn with
+  ValueId r = net.floats({d, rows, hidden}, -amplitude, amplitude);
   if (layer.computed) r = net.node("Add", {r, net.node("ReduceMean", {net.input({1})}, {{"keepdims", int64_t{0}}})});
   std::vector<ValueId> inputs{x, net.floats({d, rows, size}), r, net.floats({d, 2 * rows}), no_value};
   if (layer.has_lengths) inputs[4] = lengths(net, {4, 1, 3});
@@ -69,9 +72,20 @@ std::vector<Layer> layers() {
   };
 }
 
-void try_layers(const GpuNumbers& numbers, const std::string& precision) {
+// States so large that each step has a product and a kernel of its own.
+std::vector<Layer> large_layers() {
+  const Attributes both{{"direction", std::string("bidirectional")}}, first{{"layout", int64_t{1}}};
+  return {
+      {"LSTM", 4, 2, both, true, true, true, false, 256},
+      {"LSTM", 4, 1, {{"direction", std::string("reverse")}, {"input_forget", int64_t{1}}}, false, true, false, false, 256},
+      {"LSTM", 4, 1, first, true, false, false, false, 256},
+      {"GRU", 3, 1, {{"linear_before_reset", int64_t{1}}, {"layout", int64_t{1}}}, true, true, false, false, 256},
+      {"RNN", 1, 2, both, false, true, false, false, 256},
+  };
+}
+
+void try_layers(const std::vector<Layer>& all, const GpuNumbers& numbers, const std::string& precision) {
   Trial trial({numbers, Integers::as_operators}, precision);
-  const auto all = layers();
   for (size_t i = 0; i < all.size(); ++i) {
     Random random(seed() + i);
     GraphBuilder net(random, 17);
@@ -83,8 +97,10 @@ void try_layers(const GpuNumbers& numbers, const std::string& precision) {
   EXPECT_EQ(trial.computed(), all.size());
 }
 
-TEST(EmulatedRecurrent, Float32) { try_layers({ComputeType::f32, Element::f32}, "fp32"); }
-TEST(EmulatedRecurrent, Float16) { try_layers({ComputeType::f16, Element::f16}, "fp16"); }
+TEST(EmulatedRecurrent, Float32) { try_layers(layers(), {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedRecurrent, Float16) { try_layers(layers(), {ComputeType::f16, Element::f16}, "fp16"); }
+TEST(EmulatedRecurrent, LargeStatesInFloat32) { try_layers(large_layers(), {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedRecurrent, LargeStatesInFloat16) { try_layers(large_layers(), {ComputeType::f16, Element::f16}, "fp16"); }
 
 }  // namespace
 }  // namespace deepgap::gpu

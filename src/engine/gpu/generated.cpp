@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace deepgap::gpu {
 namespace {}  // namespace
@@ -94,6 +95,13 @@ std::string store_text(const Operand& out, Kind from, const std::string& compute
   return out.rounded ? fmt::format("rounded_to_tf32({})", stored) : stored;
 }
 
+std::string kernel_name(const std::string& stem) {
+  std::string name = stem;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name + "_kernel";
+}
+
 std::vector<std::string> coordinates(size_t rank) {
   std::vector<std::string> names;
   for (size_t axis = 0; axis < rank; ++axis) names.push_back(fmt::format("c{}", axis));
@@ -153,11 +161,11 @@ std::string unravel(const Operand& out) {
 
 }  // namespace
 
-Launch element_kernel(Lowering& lowering, const std::string& stem, const ElementKernel& kernel) {
+Launch element_kernel(const std::string& stem, const ElementKernel& kernel) {
   const Operand& out = kernel.out;
   const int64_t count = elements_of(out.shape, out.form);
   const bool small = is_small(out) && std::all_of(kernel.in.begin(), kernel.in.end(), is_small);
-  const std::string entry = lowering.new_entry(stem);
+  const std::string entry = kernel_name(stem);
   std::string text = fmt::format("typedef {} I;\n{}", small ? "int" : "long long", generated_prelude());
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n  let_next_begin();\n", entry, parameters(kernel));
   text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
@@ -169,10 +177,10 @@ Launch element_kernel(Lowering& lowering, const std::string& stem, const Element
   return launch_over(entry, std::move(text), count, kernel.in.size() + 1);
 }
 
-Launch pixel_kernel(Lowering& lowering, const Operand& in, const Operand& out) {
+Launch pixel_kernel(const Operand& in, const Operand& out) {
   const int64_t pixels = elements_of(out.shape, out.form) / out.form.pitch;
   const Element element = out.form.element;
-  const std::string entry = lowering.new_entry("pixels");
+  const std::string entry = kernel_name("pixels");
   std::string text = fmt::format(
       "typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(const {}* x0, {}* out) "
       "{{\n",

@@ -23,6 +23,9 @@ std::string store_text(Element element, Kind from, const std::string& computed);
 std::string store_text(const Operand& out, Kind from, const std::string& computed);  // rounded, where `out` is
 std::string convert_text(Kind from, Kind to, const std::string& computed);
 
+// Returns the name of a kernel of operator `stem`. Kernels that do the same have the same text, and are compiled once.
+std::string kernel_name(const std::string& stem);
+
 // Returns functions that the texts above use.
 std::string generated_prelude();
 
@@ -34,10 +37,10 @@ struct ElementKernel {
   Kind kind = Kind::number;
   std::string body;
 };
-Launch element_kernel(Lowering& lowering, const std::string& stem, const ElementKernel& kernel);
+Launch element_kernel(const std::string& stem, const ElementKernel& kernel);
 
 // Copies to channels last if a pixel takes 4, 8 or 16 bytes: a thread for each pixel, which reads its channels.
-Launch pixel_kernel(Lowering& lowering, const Operand& in, const Operand& out);
+Launch pixel_kernel(const Operand& in, const Operand& out);
 
 // Returns "x2[c0 * 64 + c1]" loaded: operand `index` at coordinates given as texts by axis; sizes of 1 are repeated.
 std::string element_at(const std::vector<Operand>& in, size_t index, const std::vector<std::string>& coordinates);

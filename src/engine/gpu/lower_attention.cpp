@@ -172,7 +172,7 @@ bool lower_attention(Lowering& lowering, const Operation& operation) {
     in.push_back(lowering.read(id, plain_form(made.form.element, made.shape)));
   }
   const Operand out = lowering.write(operation.output, plain_form(stored, lowering.shape(operation.output)));
-  const std::string entry = lowering.new_entry("attention");
+  const std::string entry = kernel_name("attention");
   const std::string mask_text = attention_mask_text(a, a.mask ? &in.back() : nullptr);
   lowering.count(operation, stored == Element::f16 ? "fp16" : "bf16");
   if (lowering.choices().hopper_attention) {

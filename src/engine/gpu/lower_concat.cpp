@@ -33,12 +33,12 @@ bool by_vectors(const Joined& joined) {
   return true;
 }
 
-Launch wide_concat(Lowering& lowering, const Joined& joined) {
+Launch wide_concat(const Joined& joined) {
   const Operand& out = joined.out;
   const int64_t lanes = vector_bytes / static_cast<int64_t>(byte_size(out.form.element));
   const int64_t count = elements_of(out.shape, out.form) / lanes;
   const auto order = order_of(out.shape, out.form);
-  const std::string entry = lowering.new_entry("concat"), type = c_type(out.form.element);
+  const std::string entry = kernel_name("concat"), type = c_type(out.form.element);
   std::string text =
       fmt::format("typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", generated_prelude(), entry);
   for (size_t i = 0; i < joined.in.size(); ++i) text += fmt::format("const {}* x{}, ", type, i);
@@ -65,7 +65,7 @@ Launch wide_concat(Lowering& lowering, const Joined& joined) {
   return launch_over(entry, text + "}\n", count, joined.in.size() + 1);
 }
 
-Launch plain_concat(Lowering& lowering, const Joined& joined) {
+Launch plain_concat(const Joined& joined) {
   std::string body;
   int64_t begin = 0;
   const Kind kind = kind_of(joined.out.form.element);
@@ -77,7 +77,7 @@ Launch plain_concat(Lowering& lowering, const Joined& joined) {
     const std::string condition = i + 1 == joined.in.size() ? "" : fmt::format("if (c{} < I({})) ", joined.axis, begin);
     body += fmt::format("{}  {}r = {};\n", i == 0 ? "" : "  else", condition, value);
   }
-  return element_kernel(lowering, "Concat", {joined.out, joined.in, kind, body});
+  return element_kernel("Concat", {joined.out, joined.in, kind, body});
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ bool lower_concat(Lowering& lowering, const Operation& operation) {
   const Form form = pointwise_form(lowering, joined.in, shape, lowering.stored(operation.output));
   joined.out = lowering.write(operation.output, joined.in[0].form.channels_last ? channels_last_form(form.element, shape) : form);
   const bool wide = element_count(shape) > 0 && by_vectors(joined);
-  lowering.step(operation, wide ? wide_concat(lowering, joined) : plain_concat(lowering, joined), joined.in, {joined.out});
+  lowering.step(operation, wide ? wide_concat(joined) : plain_concat(joined), joined.in, {joined.out});
   return true;
 }
 

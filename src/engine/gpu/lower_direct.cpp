@@ -107,7 +107,7 @@ bool lower_tiles(Lowering& lowering, const Operation& operation, const Direct& d
   const bool plain = operation.posts.empty();
   const ValueId target = plain ? operation.output : lowering.add_value(DataType::f32, out);
   const Operand result = lowering.write(target, channels_last_form(lowering.stored(target), out));
-  lowering.step(operation, element_kernel(lowering, node.op, {result, operands, Kind::number, body}), operands, {result});
+  lowering.step(operation, element_kernel(node.op, {result, operands, Kind::number, body}), operands, {result});
   if (!plain) lower_posts(lowering, operation, target, 0);
   return true;
 }
@@ -134,8 +134,7 @@ bool lower_direct_windows(Lowering& lowering, const Operation& operation) {
   const ValueId target = plain ? operation.output : lowering.add_value(DataType::f32, out);
   const Operand result = lowering.write(target, channels_last_form(lowering.stored(target), out));
   lowering.count(operation, "fp32");
-  lowering.step(operation, element_kernel(lowering, node.op, {result, operands, Kind::number, body_of(direct, operands)}), operands,
-                {result});
+  lowering.step(operation, element_kernel(node.op, {result, operands, Kind::number, body_of(direct, operands)}), operands, {result});
   if (!plain) lower_posts(lowering, operation, target, 0);
   return true;
 }

@@ -14,9 +14,9 @@ namespace {
 constexpr int64_t most_blocks = 256;
 
 // One of the two kernels that find the range: over all elements, then over what the blocks of the first found.
-Launch range_kernel(Lowering& lowering, int64_t count, int64_t blocks, const std::string& parameters, size_t buffers,
-                    const std::string& read, const std::string& write) {
-  const std::string entry = lowering.new_entry("range");
+Launch range_kernel(int64_t count, int64_t blocks, const std::string& parameters, size_t buffers, const std::string& read,
+                    const std::string& write) {
+  const std::string entry = kernel_name("range");
   std::string text =
       generated_prelude() + fmt::format("extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n", entry, parameters);
   text += fmt::format("  constexpr long long COUNT = {}, STEP = {};\n  let_next_begin();\n  wait_for_previous();\n", count, blocks * 256);
@@ -36,11 +36,11 @@ void find_range(Lowering& lowering, const Operation& operation, const Operand& i
   const Operand parts = lowering.write(lowering.add_value(DataType::f32, parts_shape), plain_form(Element::f32, parts_shape));
   const std::string parameters = fmt::format("const {}* x0, float* parts", c_type(in.form.element));
   lowering.step(operation,
-                range_kernel(lowering, count, blocks, parameters, 2, load_text(in.form.element, "x0[i]"),
+                range_kernel(count, blocks, parameters, 2, load_text(in.form.element, "x0[i]"),
                              "parts[2 * blockIdx.x] = low;\n    parts[2 * blockIdx.x + 1] = high;"),
                 {in}, {parts});
   lowering.step(operation,
-                range_kernel(lowering, 2 * blocks, 1, "const float* parts, float* scale, unsigned char* zero", 3, "parts[i]",
+                range_kernel(2 * blocks, 1, "const float* parts, float* scale, unsigned char* zero", 3, "parts[i]",
                              "const float s = low == high ? 1.0f : (high - low) / 255.0f;\n    *scale = s;\n    *zero = (unsigned "
                              "char)rintf(fminf(fmaxf(-low / s, 0.0f), 255.0f));"),
                 {parts}, {scale, zero});
@@ -67,7 +67,7 @@ bool lower_dynamic_quantize(Lowering& lowering, const Operation& operation) {
   lowering.step(
       operation,
       pointwise_kernel(
-          lowering, node.op,
+          node.op,
           {out, all, {Kind::number, Kind::number, Kind::number}, Kind::number, "r = fminf(fmaxf(rintf(a0 / a1) + a2, 0.0f), 255.0f);"}),
       all, {out});
   return true;

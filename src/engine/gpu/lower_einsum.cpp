@@ -32,7 +32,7 @@ bool lower_einsum(Lowering& lowering, const Operation& operation) {
   const Operand out = lowering.write(operation.output, plain_form(lowering.stored(operation.output), lowering.shape(operation.output)));
   const std::string body = fmt::format("  r = 0;\n{}  r += {};\n{}", open, product, close);
   lowering.count(operation, "fp32");
-  lowering.step(operation, element_kernel(lowering, node.op, {out, in, kind, body}), in, {out});
+  lowering.step(operation, element_kernel(node.op, {out, in, kind, body}), in, {out});
   return true;
 }
 
@@ -55,7 +55,7 @@ bool lower_plain_matmul(Lowering& lowering, const Operation& operation) {
   const std::string b = element_at(in, 1, place(second, "k", fmt::format("c{}", rank - 1)));
   const std::string body = fmt::format("  r = 0;\n  for (I k = 0; k < I({}); ++k) r += {} * {};", in[0].shape.back(), a, b);
   lowering.count(operation, "fp32");
-  lowering.step(operation, element_kernel(lowering, node.op, {out, in, kind_of(in[0].form.element), body}), in, {out});
+  lowering.step(operation, element_kernel(node.op, {out, in, kind_of(in[0].form.element), body}), in, {out});
   return true;
 }
 

@@ -57,7 +57,7 @@ bool lower_grid_sample(Lowering& lowering, const Operation& operation) {
     place.push_back(fmt::format("at{}[t{}]", i, i));
   }
   body += fmt::format("  r = 0;\n{}    if ({}) r += {}{};\n", open, inside, by, element_at(in, 0, place));
-  lowering.step(operation, element_kernel(lowering, node.op, {out, in, Kind::number, body}), in, {out});
+  lowering.step(operation, element_kernel(node.op, {out, in, Kind::number, body}), in, {out});
   return true;
 }
 

@@ -172,7 +172,7 @@ void take_away_zero(Lowering& lowering, const Operation& operation, const Convol
     body += fmt::format("\n  r -= {} * {};", element_at(in, 1, {}),
                         element_at(in, 2, {row, column, fmt::format("c{}", picture ? 1 : rank - 1)}));
   }
-  lowering.step(operation, element_kernel(lowering, "zero", {result, in, Kind::integer, body}), in, {result});
+  lowering.step(operation, element_kernel("zero", {result, in, Kind::integer, body}), in, {result});
 }
 
 // Operand less its zero point, at places; `zero_places`: of a zero point for each row or column.
@@ -256,7 +256,7 @@ bool product_plainly(Lowering& lowering, const Operation& operation) {
   const std::string body = fmt::format("  r = 0;\n  for (I k = 0; k < I({}); ++k) r += {} * {};", integers.in[0].shape.back(), a, b);
   const Operand result = lowering.write(operation.output, plain_form(Element::i32, out));
   lowering.count(element_count(out) * integers.in[0].shape.back(), "int8");
-  lowering.step(operation, element_kernel(lowering, node.op, {result, integers.in, Kind::integer, body}), integers.in, {result});
+  lowering.step(operation, element_kernel(node.op, {result, integers.in, Kind::integer, body}), integers.in, {result});
   return true;
 }
 
@@ -297,7 +297,7 @@ bool convolution_plainly(Lowering& lowering, const Operation& operation) {
                       less_zero(integers.in, 1, integers.second_zero, weight, {"c1"}), close);
   const Operand result = lowering.write(operation.output, plain_form(Element::i32, out));
   lowering.count(element_count(out) * element_count(weights) / weights[0], "int8");
-  lowering.step(operation, element_kernel(lowering, node.op, {result, integers.in, Kind::integer, body}), integers.in, {result});
+  lowering.step(operation, element_kernel(node.op, {result, integers.in, Kind::integer, body}), integers.in, {result});
   return true;
 }
 

@@ -73,7 +73,7 @@ bool lower_layer_norm(Lowering& lowering, const Operation& operation) {
   const int64_t rows = element_count(x.shape) / count, numbers = numbers_of_thread(count, element);
   const bool constant = lowering.constant(node.inputs[1]) != nullptr && lowering.constant(node.inputs[2]) != nullptr;
   const bool kept = constant && numbers <= most_kept;
-  const std::string entry = lowering.new_entry(node.op);
+  const std::string entry = kernel_name(node.op);
   Launch launch = launch_over(entry, kernel_text(node, x, out, kept, entry), 1, 4, 32 * rows_of_block);
   launch.grid = {static_cast<unsigned>(std::min(divide_up(rows, rows_of_block), resident_blocks(numbers, kept, lowering.chip()))), 1, 1};
   lowering.step(operation, std::move(launch), in, {out});

@@ -36,11 +36,11 @@ int64_t lanes_of(const Operand& out, const Operand& in, const std::vector<std::s
 }
 
 // Like element_kernel, with `lanes` elements a thread. The operand is the first; `before` finds what its places need.
-Launch wide_move(Lowering& lowering, const std::string& stem, const Operand& out, const std::vector<Operand>& in, const std::string& before,
+Launch wide_move(const std::string& stem, const Operand& out, const std::vector<Operand>& in, const std::string& before,
                  const std::vector<std::string>& places, int64_t lanes) {
   const auto order = order_of(out.shape, out.form);
   const int64_t count = elements_of(out.shape, out.form) / lanes;
-  const std::string entry = lowering.new_entry(stem);
+  const std::string entry = kernel_name(stem);
   std::string text =
       fmt::format("typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", generated_prelude(), entry);
   for (size_t i = 0; i < in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(in[i].form.element), i);
@@ -69,8 +69,8 @@ bool move(Lowering& lowering, const Operation& operation, ValueId id, const Form
   const bool varies = !out.shape.empty() && before.find(fmt::format("c{}", innermost(out.shape, out.form))) != std::string::npos;
   const int64_t lanes = varies ? 1 : lanes_of(out, in[0], places);
   const bool wide = lanes > 1 && elements_of(out.shape, out.form) / lanes < (int64_t{1} << 31);
-  Launch launch = wide ? wide_move(lowering, operation.main.op, out, in, before, places, lanes)
-                       : element_kernel(lowering, operation.main.op, {out, in, kind_of(in[0].form.element), body});
+  Launch launch = wide ? wide_move(operation.main.op, out, in, before, places, lanes)
+                       : element_kernel(operation.main.op, {out, in, kind_of(in[0].form.element), body});
   lowering.step(operation, std::move(launch), in, {out});
   return true;
 }
@@ -238,7 +238,7 @@ bool lower_pad(Lowering& lowering, const Operation& operation) {
   const std::string fill = fill_text(lowering, node, operands);
   const Operand out = lowering.write(operation.output, follow(lowering, in, operation.output));
   const std::string body = fmt::format("  if ({}) r = {}; else r = {};", inside, element_at(operands, 0, places), fill);
-  lowering.step(operation, element_kernel(lowering, node.op, {out, operands, kind_of(in.form.element), body}), operands, {out});
+  lowering.step(operation, element_kernel(node.op, {out, operands, kind_of(in.form.element), body}), operands, {out});
   return true;
 }
 

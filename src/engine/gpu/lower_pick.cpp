@@ -14,7 +14,7 @@ Operand plain_output(Lowering& lowering, ValueId id) { return lowering.write(id,
 
 bool emit(Lowering& lowering, const Operation& operation, const Operand& out, const std::vector<Operand>& in, Kind kind,
           const std::string& body) {
-  lowering.step(operation, element_kernel(lowering, operation.main.op, {out, in, kind, body}), in, {out});
+  lowering.step(operation, element_kernel(operation.main.op, {out, in, kind, body}), in, {out});
   return true;
 }
 

@@ -55,7 +55,7 @@ void finish(Lowering& lowering, const Operation& operation, Body& body, Kind kin
   if (operation.result) body.text += fmt::format(" r = {};", quantize_text(*operation.result, "r"));
   const Shape& shape = lowering.shape(operation.output);
   const Operand out = lowering.write(operation.output, pointwise_form(lowering, body.in, shape, element_of_result(lowering, operation)));
-  lowering.step(operation, pointwise_kernel(lowering, operation.main.op, {out, body.in, body.kinds, kind, body.text}), body.in, {out});
+  lowering.step(operation, pointwise_kernel(operation.main.op, {out, body.in, body.kinds, kind, body.text}), body.in, {out});
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ bool quantize_by_computed(Lowering& lowering, const Operation& operation) {
                             is_signed ? levels / 2 - 1 : levels - 1);
   }
   const Operand out = lowering.write(operation.output, pointwise_form(lowering, body.in, lowering.shape(operation.output), element));
-  lowering.step(operation, pointwise_kernel(lowering, node.op, {out, body.in, body.kinds, Kind::number, body.text}), body.in, {out});
+  lowering.step(operation, pointwise_kernel(node.op, {out, body.in, body.kinds, Kind::number, body.text}), body.in, {out});
   return true;
 }
 
@@ -180,7 +180,7 @@ bool lower_quantize(Lowering& lowering, const Operation& operation) {
   if (!quantization_body(lowering, operation, body, *q, to_integers)) return false;
   const Shape& shape = lowering.shape(operation.output);
   const Operand out = lowering.write(operation.output, pointwise_form(lowering, body.in, shape, lowering.stored(operation.output)));
-  lowering.step(operation, pointwise_kernel(lowering, node.op, {out, body.in, body.kinds, Kind::number, body.text}), body.in, {out});
+  lowering.step(operation, pointwise_kernel(node.op, {out, body.in, body.kinds, Kind::number, body.text}), body.in, {out});
   return true;
 }
 

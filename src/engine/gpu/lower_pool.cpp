@@ -60,7 +60,7 @@ std::string take(const Pool& pool, const std::string& r, const std::string& v) {
   return pool.largest ? fmt::format("if ({0} > {1} || {0} != {0}) {1} = {0};", value, r) : fmt::format("{} += {};", r, value);
 }
 
-Launch element_pool(Lowering& lowering, const std::string& stem, const Pool& pool, const Operand& in, const Operand& out) {
+Launch element_pool(const std::string& stem, const Pool& pool, const Operand& in, const Operand& out) {
   auto places = coordinates(in.shape.size());
   for (size_t i = 0; i < pool.axes.size(); ++i) places[i + 2] = fmt::format("p{}", i);
   std::string body = fmt::format("  const float n = float({});\n  r = {};\n{}", pool.largest ? "1" : divisor(pool),
@@ -69,14 +69,14 @@ Launch element_pool(Lowering& lowering, const std::string& stem, const Pool& poo
                       take(pool, "r", "v"));
   for (size_t i = 0; i < pool.axes.size(); ++i) body += "  }\n";
   body += "  " + finish(pool, "r");
-  return element_kernel(lowering, stem, {out, {in}, Kind::number, body});
+  return element_kernel(stem, {out, {in}, Kind::number, body});
 }
 
 // Channels innermost in both, in groups of `lanes`.
-Launch channel_pool(Lowering& lowering, const std::string& stem, const Pool& pool, const Operand& in, const Operand& out) {
+Launch channel_pool(const std::string& stem, const Pool& pool, const Operand& in, const Operand& out) {
   const Element element = in.form.element;
   const int64_t lanes = vector_bytes / static_cast<int64_t>(byte_size(element)), count = elements_of(out.shape, out.form) / lanes;
-  const std::string entry = lowering.new_entry(stem), type = c_type(element);
+  const std::string entry = kernel_name(stem), type = c_type(element);
   std::string text =
       fmt::format("typedef {} I;\n{}", std::max(elements_of(in.shape, in.form), count * lanes) < (int64_t{1} << 31) ? "int" : "long long",
                   generated_prelude());
@@ -153,11 +153,11 @@ std::string pair_loops(const Pool& pool, const std::vector<int64_t>& strides, El
 
 // Like channel_pool, for the largest: all loads at once, and two elements compared at a time. Bytes are compared as the upper halves of 16
 // bits: those at odd places as they are, where what lies below them decides only between equal ones, the others moved up.
-Launch pair_pool(Lowering& lowering, const std::string& stem, const Pool& pool, const Operand& in, const Operand& out) {
+Launch pair_pool(const std::string& stem, const Pool& pool, const Operand& in, const Operand& out) {
   const Element element = in.form.element;
   const bool bytes = byte_size(element) == 1;
   const int64_t lanes = vector_bytes / static_cast<int64_t>(byte_size(element)), count = elements_of(out.shape, out.form) / lanes;
-  const std::string entry = lowering.new_entry(stem);
+  const std::string entry = kernel_name(stem);
   const auto at = [&](int64_t stride) { return stride / lanes; };  // in units of 16 bytes
   const bool small = std::max(elements_of(in.shape, in.form), count * lanes) < (int64_t{1} << 31);
   std::string text = fmt::format("typedef {} I;\n{}", small ? "int" : "long long", generated_prelude());
@@ -206,9 +206,9 @@ bool lower_pool(Lowering& lowering, const Operation& operation) {
   const bool together = in.form.channels_last && element == in.form.element;
   const Operand out =
       lowering.write(operation.output, in.form.channels_last ? channels_last_form(element, shape) : plain_form(element, shape));
-  Launch launch = !together                              ? element_pool(lowering, node.op, pool, in, out)
-                  : takes_pairs(lowering, pool, element) ? pair_pool(lowering, node.op, pool, in, out)
-                                                         : channel_pool(lowering, node.op, pool, in, out);
+  Launch launch = !together                              ? element_pool(node.op, pool, in, out)
+                  : takes_pairs(lowering, pool, element) ? pair_pool(node.op, pool, in, out)
+                                                         : channel_pool(node.op, pool, in, out);
   Step& step = lowering.step(operation, std::move(launch), {in}, {out});
   if (together && takes_pairs(lowering, pool, element)) step.pool = as_max_pool(pool);
   return true;

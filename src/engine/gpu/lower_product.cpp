@@ -95,7 +95,7 @@ bool multiply(Lowering& lowering, const Operation& operation, const Product& pro
   const int64_t depth = product.a.turned ? first[first.size() - 2] : first.back();
   if (matrices > 65535 || (rows + 63) / 64 > 65535) return false;
 
-  const std::string entry = lowering.new_entry(operation.main.op);
+  const std::string entry = kernel_name(operation.main.op);
   Launch launch = launch_over(entry, kernel_text(product, in, out, {rows, columns, depth}, entry), 1, in.size() + 1);
   launch.grid = {static_cast<unsigned>((columns + 63) / 64), static_cast<unsigned>((rows + 63) / 64), static_cast<unsigned>(matrices)};
   if (element_count(shape) == 0) launch.grid = {1, 1, 1};

@@ -1,5 +1,5 @@
 // LSTM, GRU and RNN: one product with the input for all steps and both directions, by the families of convolution.h where the weights are
-// constant, then the steps in one kernel (recurrent.h).
+// constant, then the steps (recurrent.h).
 #include "engine/gpu/operators.h"
 #include "engine/gpu/recurrent.h"
 #include "model/graph_tools.h"
@@ -81,18 +81,20 @@ ValueId reshaped(Lowering& lowering, ValueId id, const Shape& shape) {
   return flat;
 }
 
-// [steps and sequences, directions * gates * hidden]; nullopt where no product has these types.
-std::optional<Operand> input_products(Lowering& lowering, const Node& node, const RecurrentKernel& kernel) {
-  const ValueId x = node.inputs[0], w = node.inputs[1];
-  const int64_t size = lowering.shape(x)[2], rows = kernel.length * kernel.batch,
-                columns = kernel.directions * kernel.gates() * kernel.hidden;
-  const ValueId products = lowering.add_value(lowering.type(x), {rows, columns});
-  Node product{.name = node.name + " inputs", .op = "Gemm"};
-  product.inputs = {reshaped(lowering, x, {rows, size}), reshaped(lowering, w, {columns, size})};
-  product.outputs = {products};
+// `a` [rows, depth] by the turned `b` [columns, depth]; nullopt where no product has these types.
+std::optional<Operand> product_of(Lowering& lowering, const std::string& name, ValueId a, ValueId b) {
+  const ValueId products = lowering.add_value(lowering.type(a), {lowering.shape(a)[0], lowering.shape(b)[0]});
+  Node product{.name = name, .op = "Gemm", .inputs = {a, b}, .outputs = {products}};
   product.attributes["transB"] = int64_t{1};
   if (!lower_operation(lowering, operation_of(lowering.graph(), product))) return std::nullopt;
   return lowering.native(products);
+}
+
+// [steps and sequences, directions * gates * hidden].
+std::optional<Operand> input_products(Lowering& lowering, const Node& node, const RecurrentKernel& kernel) {
+  const int64_t size = lowering.shape(node.inputs[0])[2], columns = kernel.directions * kernel.gates() * kernel.hidden;
+  return product_of(lowering, node.name + " inputs", reshaped(lowering, node.inputs[0], {kernel.length * kernel.batch, size}),
+                    reshaped(lowering, node.inputs[1], {columns, size}));
 }
 
 // Packs constant float32 weights once, others by a kernel in each run.
@@ -108,7 +110,7 @@ Operand recurrent_weights(Lowering& lowering, const Operation& operation, const 
     Operand packed = lowering.write(lowering.add_value(lowering.type(r), shape), form);
     const std::string k = fmt::format("(c1 * I({}) + c3)", shape[3]);
     const std::string body = fmt::format("  r = 0;\n  if ({} < I({})) r = {};", k, kernel.hidden, element_at({from}, 0, {"c0", "c2", k}));
-    lowering.step(operation, element_kernel(lowering, "pack", {packed, {from}, Kind::number, body}), {from}, {packed});
+    lowering.step(operation, element_kernel("pack", {packed, {from}, Kind::number, body}), {from}, {packed});
     return packed;
   }
   std::vector<std::byte> bytes(static_cast<size_t>(element_count(shape)) * byte_size(element));
@@ -149,6 +151,100 @@ std::optional<Operand> plain_output(Lowering& lowering, const Node& node, size_t
   return lowering.write(id, plain_form(lowering.stored(id), lowering.shape(id)));
 }
 
+// In steps where a block alone would take longer to read the weights than the launches take.
+bool is_large(const Lowering& lowering, const Node& node, const RecurrentKernel& kernel) {
+  const Tensor* weights = lowering.constant(node.inputs[2]);
+  return kernel.hidden >= 256 && weights != nullptr && weights->type == DataType::f32 && !kernel.resets_before();
+}
+
+// The weights of the state of one direction, [gates * hidden, hidden].
+ValueId weights_of(Lowering& lowering, const Tensor& all, int64_t direction) {
+  Tensor one = make_tensor(all.type, {all.shape[1], all.shape[2]});
+  const size_t count = static_cast<size_t>(element_count(one.shape));
+  std::ranges::copy(all.as<float>().subspan(static_cast<size_t>(direction) * count, count), writable<float>(one).begin());
+  return lowering.add_constant(one);
+}
+
+void copy_elements(Lowering& lowering, const Operation& operation, const Operand& to, const Operand& from, const std::string& element) {
+  lowering.step(operation, element_kernel("copy", {to, {from}, Kind::number, "  r = " + element + ";"}), {from}, {to});
+}
+
+// Steps of one direction; the states after the last are in `state` and `cell_state`.
+class DirectionSteps {
+ public:
+  DirectionSteps(Lowering& lowering, const Operation& operation, const RecurrentKernel& kernel, int64_t direction)
+      : lowering_(lowering),
+        operation_(operation),
+        kernel_(kernel),
+        direction_(direction),
+        weights_(weights_of(lowering, *lowering.constant(operation.main.inputs[2]), direction)) {
+    state_id_ = lowering_.add_value(lowering_.type(operation_.main.inputs[0]), shape());
+    if (kernel.state) {
+      state = lowering_.write(state_id_, plain_form(lowering_.stored(state_id_), shape()));
+      copy_elements(lowering_, operation_, *state, *kernel.state, element_of_all(*kernel.state));
+    }
+    if (kernel.cell_state) {
+      cell_state = new_cell_state();
+      copy_elements(lowering_, operation_, *cell_state, *kernel.cell_state, element_of_all(*kernel.cell_state));
+    }
+  }
+
+  void run(int64_t number) {
+    RecurrentStep step{.direction = direction_, .number = table<int32_t>(lowering_, Element::i32, {static_cast<int32_t>(number)})};
+    step.state = state;
+    step.cell_state = cell_state;
+    if (state) step.sums = product_of(lowering_, operation_.name + " states", state_id_, weights_);
+    state_id_ = lowering_.add_value(lowering_.type(operation_.main.inputs[0]), shape());
+    step.next = lowering_.write(state_id_, plain_form(lowering_.stored(state_id_), shape()));
+    step.next.rounded = lowering_.numbers().compute == ComputeType::tf32 && step.next.form.element == Element::f32;
+    if (kernel_.cell == Cell::lstm) step.next_cell = new_cell_state();
+    state = step.next;
+    cell_state = step.next_cell;
+    RecurrentLaunch made = recurrent_step(operation_.main.op, kernel_, step);
+    lowering_.step(operation_, std::move(made.launch), made.read, made.written);
+  }
+
+  std::optional<Operand> state, cell_state;
+
+ private:
+  Shape shape() const { return {kernel_.batch, kernel_.hidden}; }
+  Operand new_cell_state() {
+    const ValueId id = lowering_.add_value(DataType::f32, shape());
+    return lowering_.write(id, plain_form(Element::f32, shape()));
+  }
+  // This direction's element of a state as ONNX has it, at c0 of the batch.
+  std::string element_of_all(const Operand& all) const {
+    const std::string d = std::to_string(direction_);
+    return kernel_.batch_first ? element_at({all}, 0, {"c0", d, "c1"}) : element_at({all}, 0, {d, "c0", "c1"});
+  }
+
+  Lowering& lowering_;
+  const Operation& operation_;
+  const RecurrentKernel& kernel_;
+  int64_t direction_;
+  ValueId weights_, state_id_ = no_value;
+};
+
+void lower_in_steps(Lowering& lowering, const Operation& operation, const RecurrentKernel& kernel) {
+  std::vector<Operand> states, cell_states;
+  for (int64_t d = 0; d < kernel.directions; ++d) {
+    DirectionSteps steps(lowering, operation, kernel, d);
+    for (int64_t number = 0; number < kernel.length; ++number) steps.run(number);
+    states.push_back(*steps.state);
+    if (steps.cell_state) cell_states.push_back(*steps.cell_state);
+  }
+  // The element of direction c0, or c1 with sequences first.
+  const auto join = [&](const std::optional<Operand>& to, const std::vector<Operand>& from) {
+    if (!to) return;
+    const std::string d = kernel.batch_first ? "c1" : "c0", item = kernel.batch_first ? "c0" : "c1";
+    std::string element = element_at(from, 0, {item, "c2"});
+    if (kernel.directions == 2) element = fmt::format("{} == 0 ? {} : {}", d, element, element_at(from, 1, {item, "c2"}));
+    lowering.step(operation, element_kernel("last", {*to, from, Kind::number, "  r = " + element + ";"}), from, {*to});
+  };
+  join(kernel.last, states);
+  join(kernel.last_cell, cell_states);
+}
+
 }  // namespace
 
 bool lower_recurrent(Lowering& lowering, const Operation& operation) {
@@ -160,7 +256,6 @@ bool lower_recurrent(Lowering& lowering, const Operation& operation) {
   const auto products = input_products(lowering, node, kernel);
   if (!products) return false;
   kernel.products = *products;
-  kernel.weights = recurrent_weights(lowering, operation, kernel);
   kernel.bias = plain_input(lowering, node, 3);
   kernel.lengths = plain_input(lowering, node, 4);
   kernel.state = plain_input(lowering, node, 5);
@@ -169,10 +264,15 @@ bool lower_recurrent(Lowering& lowering, const Operation& operation) {
   kernel.outputs = plain_output(lowering, node, 0);
   kernel.last = plain_output(lowering, node, 1);
   kernel.last_cell = plain_output(lowering, node, 2);
-  auto launch = recurrent_kernel(lowering, node.op, kernel);
-  if (!launch) lowering.refuse(operation, fmt::format("with states of {}", kernel.hidden));
+  if (is_large(lowering, node, kernel)) {
+    lower_in_steps(lowering, operation, kernel);
+    return true;
+  }
+  kernel.weights = recurrent_weights(lowering, operation, kernel);
+  auto made = recurrent_kernel(node.op, kernel);
+  if (!made) lowering.refuse(operation, fmt::format("with states of {}", kernel.hidden));
   lowering.count(kernel.length * kernel.batch * kernel.directions * kernel.gates() * kernel.hidden * kernel.hidden, "fp32");
-  lowering.step(operation, std::move(*launch), operands_read(kernel), operands_written(kernel));
+  lowering.step(operation, std::move(made->launch), made->read, made->written);
   return true;
 }
 

@@ -82,7 +82,7 @@ bool reduce(Lowering& lowering, const Operation& operation, const std::vector<in
   const std::string body =
       fmt::format("  r = {};\n  const I count = {};\n  for (I k = 0; k < count; ++k) {{\n{}    const {} v = {};\n    {}\n  }}\n  {}", start,
                   places.count, places.unravel, c_type(kind), value, reduction.each, end);
-  lowering.step(operation, element_kernel(lowering, operation.main.op, {out, {in}, kind, body}), {in}, {out});
+  lowering.step(operation, element_kernel(operation.main.op, {out, {in}, kind, body}), {in}, {out});
   return true;
 }
 
@@ -99,7 +99,7 @@ bool log_sum_exp(Lowering& lowering, const Operation& operation, const std::vect
       "? 0 : most));\n  }}\n  r = log(r) + (none ? 0 : most);",
       c_type(kind), lowest(kind), loop);
   const Operand out = lowering.write(operation.output, plain_form(lowering.stored(operation.output), lowering.shape(operation.output)));
-  lowering.step(operation, element_kernel(lowering, operation.main.op, {out, {in}, kind, body}), {in}, {out});
+  lowering.step(operation, element_kernel(operation.main.op, {out, {in}, kind, body}), {in}, {out});
   return true;
 }
 
@@ -127,7 +127,7 @@ bool choose(Lowering& lowering, const Operation& operation) {
       "v; r = k; }}\n  }}",
       c_type(kind), places.count, places.unravel, value, better, equal);
   const Operand out = lowering.write(operation.output, plain_form(lowering.stored(operation.output), lowering.shape(operation.output)));
-  lowering.step(operation, element_kernel(lowering, node.op, {out, {in}, Kind::integer, body}), {in}, {out});
+  lowering.step(operation, element_kernel(node.op, {out, {in}, Kind::integer, body}), {in}, {out});
   return true;
 }
 

@@ -23,10 +23,10 @@ struct Suppression {
   bool is_centre = false;  // boxes are x, y, width, height of the centre
 };
 
-Launch suppression_kernel(Lowering& lowering, const std::vector<Operand>& in, const Suppression& s) {
+Launch suppression_kernel(const std::vector<Operand>& in, const Suppression& s) {
   int64_t threads = 32;
   while (threads < 512 && threads < s.boxes) threads *= 2;
-  const std::string entry = lowering.new_entry("suppression");
+  const std::string entry = kernel_name("suppression");
   std::string text = fmt::format("typedef long long I;\n{}", generated_prelude());
   text +=
       fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const {}* x0, const {}* x1, float* left, long long* kept) {{\n",
@@ -101,7 +101,7 @@ class Region {
     kept_ = lowering_.write(result(body, node, 0, rows), plain_form(Element::i64, rows));
     list_ = node.outputs[0];
     lists_.push_back(list_);
-    lowering_.step(operation_, suppression_kernel(lowering_, in, s), in, {left, *kept_});
+    lowering_.step(operation_, suppression_kernel(in, s), in, {left, *kept_});
     return true;
   }
 
@@ -132,11 +132,10 @@ class Region {
     if (in[0].shape.size() != 3) return false;
     const Element element = in[0].form.element;
     const Operand out = lowering_.write(result(body, node, 0, in[0].shape), plain_form(element, in[0].shape));
-    lowering_.step(
-        operation_,
-        element_kernel(lowering_, "copy", {out, {in[0]}, kind_of(element), fmt::format("  r = {};", element_here({in[0]}, 0, out.shape))}),
-        {in[0]}, {out});
-    const std::string entry = lowering_.new_entry("scatter");
+    lowering_.step(operation_,
+                   element_kernel("copy", {out, {in[0]}, kind_of(element), fmt::format("  r = {};", element_here({in[0]}, 0, out.shape))}),
+                   {in[0]}, {out});
+    const std::string entry = kernel_name("scatter");
     const int64_t rows = kept_->shape[0];
     std::string text = fmt::format(
         "typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(const long long* x0, const {}* x1, {}* out) {{\n  "
@@ -167,7 +166,7 @@ class Region {
     for (size_t axis = 1; axis < in[0].shape.size(); ++axis) places.push_back(fmt::format("c{}", keeps ? axis : axis - 1));
     const std::string text = fmt::format("  r = 0;\n  for (long long k = 0; k < {}; ++k)\n    if ({} >= 0) r += {};", in[0].shape[0],
                                          element_at(in, 1, {"k", "0"}), element_at(in, 0, places));
-    lowering_.step(operation_, element_kernel(lowering_, "ReduceSum", {out, in, kind_of(in[0].form.element), text}), in, {out});
+    lowering_.step(operation_, element_kernel("ReduceSum", {out, in, kind_of(in[0].form.element), text}), in, {out});
     return true;
   }
 

@@ -18,7 +18,7 @@ bool are_numbers(const std::vector<Operand>& in) {
 bool emit(Lowering& lowering, const Operation& operation, const std::vector<Operand>& in, const std::string& body) {
   const ValueId id = operation.output;
   const Operand out = lowering.write(id, plain_form(lowering.stored(id), lowering.shape(id)));
-  lowering.step(operation, element_kernel(lowering, operation.main.op, {out, in, Kind::number, body}), in, {out});
+  lowering.step(operation, element_kernel(operation.main.op, {out, in, Kind::number, body}), in, {out});
   return true;
 }
 

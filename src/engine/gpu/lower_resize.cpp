@@ -68,7 +68,7 @@ bool lower_resize(Lowering& lowering, const Operation& operation) {
   const Element element = lowering.stored(operation.output);
   const Operand out =
       lowering.write(operation.output, source.form.channels_last ? channels_last_form(element, shape) : plain_form(element, shape));
-  lowering.step(operation, element_kernel(lowering, node.op, {out, in, kind, body}), in, {out});
+  lowering.step(operation, element_kernel(node.op, {out, in, kind, body}), in, {out});
   return true;
 }
 

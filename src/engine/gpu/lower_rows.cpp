@@ -22,7 +22,7 @@ bool run(Lowering& lowering, const Operation& operation, const std::vector<Opera
          const std::string& text) {
   const Shape& shape = lowering.shape(operation.output);
   const Operand out = lowering.write(operation.output, row_form(in[0], shape, lowering.stored(operation.output)));
-  lowering.step(operation, row_kernel(lowering, operation.main.op, {out, in, reduced, text}), in, {out});
+  lowering.step(operation, row_kernel(operation.main.op, {out, in, reduced, text}), in, {out});
   return true;
 }
 
@@ -44,7 +44,7 @@ bool softmax_of_doubles(Lowering& lowering, const Operation& operation, const Op
   const std::string body = fmt::format("  double m = {1}, s = 0;\n{0}  m = {2} > m ? {2} : m;\n{3}{0}  s += exp({2} - m);\n{3}  r = {4};",
                                        open, here, each, close, fmt::format(fmt::runtime(result), here));
   const Operand out = lowering.write(operation.output, plain_form(Element::f64, in.shape));
-  lowering.step(operation, element_kernel(lowering, operation.main.op, {out, {in}, Kind::real, body}), {in}, {out});
+  lowering.step(operation, element_kernel(operation.main.op, {out, {in}, Kind::real, body}), {in}, {out});
   return true;
 }
 
@@ -94,7 +94,7 @@ bool normalize_groups(Lowering& lowering, const Operation& operation) {
   const std::string text = fmt::format("#define INVERSE (1.0f / sqrtf(variance + {}))\n#define SCALED * {} + {}\n{}", epsilon,
                                        element_at(in, 1, {place}), element_at(in, 2, {place}), kernel_file("normalize_rows"));
   const Operand out = regrouped(lowering.write(operation.output, plain_form(lowering.stored(operation.output), shape)));
-  lowering.step(operation, row_kernel(lowering, node.op, {out, in, {2, 3}, text}), in, {out});
+  lowering.step(operation, row_kernel(node.op, {out, in, {2, 3}, text}), in, {out});
   return true;
 }
 

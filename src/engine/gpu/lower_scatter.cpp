@@ -31,12 +31,11 @@ bool scatter(Lowering& lowering, const Operation& operation, const std::vector<O
   const Node& node = operation.main;
   const Element element = in[0].form.element;
   const Operand out = lowering.write(operation.output, plain_form(element, in[0].shape));
-  lowering.step(
-      operation,
-      element_kernel(lowering, "copy", {out, {in[0]}, kind_of(element), fmt::format("  r = {};", element_here({in[0]}, 0, out.shape))}),
-      {in[0]}, {out});
+  lowering.step(operation,
+                element_kernel("copy", {out, {in[0]}, kind_of(element), fmt::format("  r = {};", element_here({in[0]}, 0, out.shape))}),
+                {in[0]}, {out});
   if (text.threads == 0 || element_count(in[0].shape) == 0) return true;
-  const std::string entry = lowering.new_entry(node.op);
+  const std::string entry = kernel_name(node.op);
   std::string source = fmt::format(
       "typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(const {}* x1, const {}* x2, {}* out) {{\n",
       generated_prelude(), entry, c_type(in[1].form.element), c_type(in[2].form.element), c_type(element));

@@ -1,5 +1,7 @@
-// TopK: parts of the axis are sorted by a block each, and the best of each part sorted again until one part is left. What sorting does not
-// take (64-bit numbers, very many wanted of very many) is searched plainly.
+// TopK: a block finds the best of each part of the axis, and the best of all parts are searched again until one part is left. A block sorts
+// its part, or, where few are wanted of many, only what can be among the best. What sorting does not take (64-bit numbers, very many
+// wanted of very many) is searched plainly.
+#include "base/rounding.h"
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_file.h"
 #include "engine/gpu/operators.h"
@@ -13,7 +15,9 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr int64_t longest_part = 2048;
+constexpr int64_t longest_part = 2048;                                                   // that is sorted whole
+constexpr int64_t selecting_threads = 256, most_selected = 128, most_candidates = 2048;  // 16 KiB of shared memory
+constexpr int64_t enough_blocks = 512;                                                   // for all multiprocessors to be busy
 
 struct Search {
   Operand in;
@@ -35,7 +39,7 @@ void search_plainly(Lowering& lowering, const Operation& operation, const Search
       "value = v; }}\n    }}\n    at = best;\n    last = value;\n  }}\n",
       c_type(kind), search.axis, search.in.shape[search.axis], element_at({search.in}, 0, places), search.largest ? ">" : "<");
   const auto emit = [&](const Operand& out, Kind result, const char* end) {
-    lowering.step(operation, element_kernel(lowering, "TopK", {out, {search.in}, result, text + end}), {search.in}, {out});
+    lowering.step(operation, element_kernel("TopK", {out, {search.in}, result, text + end}), {search.in}, {out});
   };
   if (search.values) emit(*search.values, kind, "  r = last;");
   if (search.places) emit(*search.places, Kind::integer, "  r = at;");
@@ -47,7 +51,7 @@ std::string key_text(Element element, bool largest) {
   if (element == Element::u32) bits = "unsigned(x)";
   if (kind_of(element) == Kind::number)
     bits = "(__float_as_uint(x + 0.0f) & 0x80000000u) != 0 ? ~__float_as_uint(x + 0.0f) : __float_as_uint(x + 0.0f) | 0x80000000u";
-  return fmt::format("const unsigned bits = {}; keys[e] = (unsigned long long)({}) << 32 | (unsigned)k;", bits, largest ? "~bits" : "bits");
+  return fmt::format("const unsigned bits = {}; return (unsigned long long)({}) << 32 | (unsigned)k;", bits, largest ? "~bits" : "bits");
 }
 
 std::string row_coordinates(const Search& search) {
@@ -64,7 +68,23 @@ void replace(std::string& text, const std::string& what, const std::string& with
 struct Round {
   int64_t count = 0, part = 0, parts = 0, kept = 0;
   bool first = false, last = false;
+  bool selects = false;  // rather than sorts the whole part
 };
+
+void divide(Round& round, int64_t wanted, int64_t rows) {
+  round.selects = wanted <= most_selected && round.count > longest_part / 2;
+  if (round.selects) {
+    int64_t each = most_candidates / most_selected / 2;
+    const auto blocks = [&](int64_t keys) { return rows * divide_up(round.count, selecting_threads * keys); };
+    while (2 * each * wanted <= most_candidates && blocks(2 * each) >= enough_blocks) each *= 2;
+    round.part = selecting_threads * each;
+  } else {
+    round.part = std::clamp<int64_t>(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(round.count))), 64, longest_part);
+  }
+  round.parts = divide_up(round.count, round.part);
+  round.kept = std::min(wanted, round.part);
+  round.last = round.parts == 1;
+}
 
 std::string write_text(const Search& search, const Round& round) {
   if (!round.last) return "to[(row * PARTS + part) * WANTED + e] = keys[e];";
@@ -87,9 +107,9 @@ std::string write_text(const Search& search, const Round& round) {
   return text;
 }
 
-Launch round_kernel(Lowering& lowering, const Search& search, const Round& round, int64_t rows, size_t buffers) {
-  const std::string entry = lowering.new_entry("sort");
-  const auto threads = std::min<int64_t>(round.part / 2, 256);
+Launch round_kernel(const Search& search, const Round& round, int64_t rows, size_t buffers) {
+  const std::string entry = kernel_name("sort");
+  const int64_t threads = round.selects ? selecting_threads : std::min<int64_t>(round.part / 2, 256);
   auto places = coordinates(search.in.shape.size());
   places[search.axis] = "k";
   const Element element = search.in.form.element;
@@ -102,12 +122,14 @@ Launch round_kernel(Lowering& lowering, const Search& search, const Round& round
                                  generated_prelude(), threads, entry, parameters);
   text += fmt::format("  constexpr int PART = {}, THREADS = {};\n  constexpr long long PARTS = {}, COUNT = {}, WANTED = {};\n", round.part,
                       threads, round.parts, round.count, round.kept);
-  std::string body = kernel_file("top_k_sort");
+  if (round.selects)
+    text += fmt::format("  constexpr int CANDIDATES = {};\n", std::bit_ceil(static_cast<uint64_t>(round.kept * round.part / threads)));
+  std::string body = kernel_file("top_k_keys") + kernel_file(round.selects ? "top_k_select" : "top_k_sort");
   replace(body, "/*coordinates*/", row_coordinates(search));
   replace(body, "/*read*/",
           round.first ? fmt::format("const {} x = {}; {}", c_type(kind_of(element)), element_at({search.in}, 0, places),
                                     key_text(element, search.largest))
-                      : "keys[e] = from[row * COUNT + k];");
+                      : "return from[row * COUNT + k];");
   replace(body, "/*write*/", write_text(search, round));
   Launch launch = launch_over(entry, text + body + "}\n", 1, buffers, static_cast<unsigned>(threads));
   launch.grid = {static_cast<unsigned>(rows * round.parts), 1, 1};
@@ -118,11 +140,8 @@ void sort_in_rounds(Lowering& lowering, const Operation& operation, const Search
   const int64_t length = search.in.shape[search.axis], rows = element_count(search.in.shape) / length;
   std::optional<Operand> keys;
   for (Round round{.count = length, .first = true}; !round.last; round = {.count = round.parts * round.kept}) {
-    round.part = std::clamp<int64_t>(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(round.count))), 64, longest_part);
-    round.parts = (round.count + round.part - 1) / round.part;
-    round.kept = std::min(search.wanted, round.part);
+    divide(round, search.wanted, rows);
     round.first = !keys;
-    round.last = round.parts == 1;
     std::vector<Operand> read{search.in}, written;
     if (keys) read.push_back(*keys);
     if (!round.last) {
@@ -133,7 +152,7 @@ void sort_in_rounds(Lowering& lowering, const Operation& operation, const Search
       if (search.values) written.push_back(*search.values);
       if (search.places) written.push_back(*search.places);
     }
-    lowering.step(operation, round_kernel(lowering, search, round, rows, read.size() + written.size()), read, written);
+    lowering.step(operation, round_kernel(search, round, rows, read.size() + written.size()), read, written);
     if (round.last) return;
   }
 }

@@ -97,8 +97,7 @@ Operand Lowering::convert(ValueId id, const Operand& from, const Form& to) {
   const std::string body = fmt::format("  r = {};", element_here({from}, 0, out.shape));
   const size_t pixel = static_cast<size_t>(to.pitch) * byte_size(to.element);
   const bool few_channels = to.channels_last && (pixel == 4 || pixel == 8 || pixel == 16);
-  Launch launch =
-      few_channels ? pixel_kernel(*this, from, out) : element_kernel(*this, "convert", {out, {from}, kind_of(from.form.element), body});
+  Launch launch = few_channels ? pixel_kernel(from, out) : element_kernel("convert", {out, {from}, kind_of(from.form.element), body});
   plan_.steps.push_back({.name = "reorder " + graph_.values[static_cast<size_t>(id)].name,
                          .op = "Reorder",
                          .launches = {std::move(launch)},
@@ -148,13 +147,6 @@ Step& Lowering::step(const Operation& operation, Launch launch, const std::vecto
   for (const Operand& each : reads) step.reads.push_back(each.buffer);
   for (const Operand& each : writes) step.writes.push_back(each.buffer);
   return plan_.steps.emplace_back(std::move(step));
-}
-
-std::string Lowering::new_entry(const std::string& stem) {
-  std::string name = stem;
-  for (char& c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  return fmt::format("{}_{}", name, entries_++);
 }
 
 void Lowering::count(const Operation& operation, const std::string& precision) {
@@ -222,7 +214,7 @@ void Lowering::bind_output(size_t position, ValueId id) {
   Operand out = made;
   out.buffer = add_buffer({.kind = Buffer::Kind::output, .bytes = bytes, .external = position});
   const std::string body = fmt::format("  r = {};", element_here({made}, 0, out.shape));
-  Launch launch = element_kernel(*this, "output", {out, {made}, kind_of(form.element), body});
+  Launch launch = element_kernel("output", {out, {made}, kind_of(form.element), body});
   plan_.steps.push_back({.name = "copy " + graph_.values[static_cast<size_t>(id)].name,
                          .op = "Copy",
                          .launches = {std::move(launch)},

@@ -88,7 +88,6 @@ class Lowering {
   // Counts the operation's multiply-accumulates as done in `precision`.
   void count(const Operation& operation, const std::string& precision);
   void count(int64_t macs, const std::string& precision);
-  std::string new_entry(const std::string& stem);  // a kernel's name
 
   [[noreturn]] void refuse(const Operation& operation, const std::string& why) const;
 
@@ -119,7 +118,6 @@ class Lowering {
   std::map<ValueId, Part> parts_;
   std::set<ValueId> float8_;      // values that are kept in FP8
   std::set<ValueId> multiplied_;  // values that are rounded for products in TF32
-  int entries_ = 0;
 };
 
 }  // namespace deepgap::gpu

@@ -10,22 +10,28 @@
 namespace deepgap::gpu {
 namespace {
 
-// Lanes of the innermost axis that a thread does at once; 1 where an operand does not lie so.
-int64_t lanes_of(const PointwiseKernel& kernel) {
+// True if each operand's elements along the innermost axis lie in whole vectors of `lanes`.
+bool lies_in_lanes(const PointwiseKernel& kernel, int64_t lanes) {
   const Operand& out = kernel.out;
-  if (out.shape.empty()) return 1;
   const size_t axis = innermost(out.shape, out.form);
-  size_t widest = byte_size(out.form.element);
-  for (const Operand& in : kernel.in) widest = std::max(widest, byte_size(in.form.element));
-  const int64_t lanes = vector_bytes / static_cast<int64_t>(widest);
-  if (out.form.pitch % lanes != 0) return 1;
+  if (out.form.pitch % lanes != 0) return false;
   for (const Operand& in : kernel.in) {
     const size_t lead = out.shape.size() - in.shape.size();
     if (axis < lead || in.shape[axis - lead] == 1) continue;  // one element for all lanes
-    if (in.strides[axis - lead] != 1 || in.form.pitch < out.form.pitch) return 1;
+    if (in.strides[axis - lead] != 1 || in.form.pitch < out.form.pitch) return false;
     for (size_t i = 0; i < in.shape.size(); ++i)
-      if (i != axis - lead && in.shape[i] > 1 && in.strides[i] % lanes != 0) return 1;
+      if (i != axis - lead && in.shape[i] > 1 && in.strides[i] % lanes != 0) return false;
   }
+  return true;
+}
+
+// Lanes of the innermost axis that a thread does at once: as many as 16 bytes hold of the widest type, else half as many, or fewer.
+int64_t lanes_of(const PointwiseKernel& kernel) {
+  if (kernel.out.shape.empty()) return 1;
+  size_t widest = byte_size(kernel.out.form.element);
+  for (const Operand& in : kernel.in) widest = std::max(widest, byte_size(in.form.element));
+  int64_t lanes = vector_bytes / static_cast<int64_t>(widest);
+  while (lanes > 1 && !lies_in_lanes(kernel, lanes)) lanes /= 2;
   return lanes;
 }
 
@@ -104,7 +110,7 @@ std::string lanes_text(const PointwiseKernel& kernel, int64_t lanes) {
 
 }  // namespace
 
-Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const PointwiseKernel& kernel) {
+Launch pointwise_kernel(const std::string& stem, const PointwiseKernel& kernel) {
   const Operand& out = kernel.out;
   const int64_t lanes = lanes_of(kernel), all = elements_of(out.shape, out.form), count = all / lanes;
   const bool flat =
@@ -112,7 +118,7 @@ Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const Point
   bool small = all < (int64_t{1} << 31);
   for (const Operand& in : kernel.in) small = small && elements_of(in.shape, in.form) < (int64_t{1} << 31);
 
-  const std::string entry = lowering.new_entry(stem);
+  const std::string entry = kernel_name(stem);
   std::string text = fmt::format("typedef {} I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", small ? "int" : "long long",
                                  generated_prelude(), entry);
   for (size_t k = 0; k < kernel.in.size(); ++k) text += fmt::format("const {}* x{}, ", c_type(kernel.in[k].form.element), k);

@@ -17,7 +17,7 @@ struct PointwiseKernel {
   Kind kind = Kind::number;
   std::string body;  // sets r from a0, a1, ...
 };
-Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const PointwiseKernel& kernel);
+Launch pointwise_kernel(const std::string& stem, const PointwiseKernel& kernel);
 
 // Returns the form in which a pointwise result is written: that of its largest operand, in the result's type.
 Form pointwise_form(const Lowering& lowering, const std::vector<Operand>& in, const Shape& shape, Element element);

@@ -71,14 +71,14 @@ constexpr const char* frame_text = R"(
 )";
 
 // Ends each unit of each sequence: `time` is the step's place in it, x(gate) the products with the input and their bias, r(gate) those with
-// the state and theirs.
+// the state and theirs. The texts of cells set the state h and what else lasts, c.
 constexpr const char* each_text = R"(
 #pragma unroll 1
     for (int e = threadIdx.x; e < SEQUENCES * HIDDEN; e += THREADS) {
       const int b = e / HIDDEN, u = e % HIDDEN, item = first + b;
       const bool lasts = item < BATCH && step < lengths[b];
       const int time = backwards && lasts ? lengths[b] - 1 - step : step;
-      float h = now[b][u];
+      float h = now[b][u], c = KEEPS ? more[b][u] : 0.0f;
       const auto x = [&](int gate) { return product_at(item, time, gate, u) + bias_at(gate, u); };
       const auto r = [&](int gate) { return sums[gate - HELD][b][u] + bias_at(GATES + gate, u); };
       const auto peephole = [&](int gate) { return peephole_at(gate, u); };
@@ -89,6 +89,7 @@ constexpr const char* each_text = R"(
 constexpr const char* end_text = R"(
       }
       next[b][u] = h;
+      if (KEEPS) more[b][u] = c;
       if (item < BATCH) put_output(item, time, u, lasts ? h : 0.0f);
     }
 )";
@@ -98,12 +99,10 @@ constexpr const char* rnn_text = R"(
 )";
 
 constexpr const char* lstm_text = R"(
-        float c = more[b][u];
         const float in = act0(d, x(0) + r(0) + peephole(0) * c);
         const float forget = COUPLES ? 1.0f - in : act0(d, x(2) + r(2) + peephole(2) * c);
         c = forget * c + in * act1(d, x(3) + r(3));
         h = act0(d, x(1) + r(1) + peephole(1) * c) * act2(d, c);
-        more[b][u] = c;
 )";
 
 constexpr const char* gru_after_text = R"(
@@ -120,7 +119,7 @@ constexpr const char* gru_gates_text = R"(
 
 constexpr const char* gru_before_text = R"(
         const float candidate = act1(d, x(2) + r(2));
-        h = (1.0f - more[b][u]) * candidate + more[b][u] * h;
+        h = (1.0f - c) * candidate + c * h;
 )";
 
 // `count` gates from `first`: their products with `source`, then what each unit makes of them.
@@ -129,19 +128,17 @@ std::string gates_text(int count, int first, const char* source, const std::stri
                      source, each);
 }
 
-std::string step_text(const RecurrentKernel& kernel) {
+// Returns the text that ends a unit after all products. A GRU that resets its state before the last product has other texts.
+const char* cell_text(const RecurrentKernel& kernel) {
   using Cell = RecurrentKernel::Cell;
-  const auto ended = [](const char* text) { return std::string(each_text) + text + end_text; };
-  if (kernel.cell == Cell::rnn) return gates_text(1, 0, "now", ended(rnn_text));
-  if (kernel.cell == Cell::lstm) return gates_text(4, 0, "now", ended(lstm_text));
-  if (kernel.resets_after) return gates_text(3, 0, "now", ended(gru_after_text));
-  const std::string gates = std::string(each_text) + gru_gates_text + "      }\n    }\n";
-  return gates_text(2, 0, "now", gates) + "    __syncthreads();\n" + gates_text(1, 2, "reset", ended(gru_before_text));
+  return kernel.cell == Cell::rnn ? rnn_text : kernel.cell == Cell::lstm ? lstm_text : gru_after_text;
 }
 
-// "const float* name, ", and how it is named in expressions.
-void add_parameter(std::string& text, const Operand& operand, const std::string& name, bool is_read) {
-  text += fmt::format("{}{}{}* {}", text.empty() ? "" : ", ", is_read ? "const " : "", c_type(operand.form.element), name);
+std::string step_text(const RecurrentKernel& kernel) {
+  const auto ended = [](const char* text) { return std::string(each_text) + text + end_text; };
+  if (!kernel.resets_before()) return gates_text(static_cast<int>(kernel.gates()), 0, "now", ended(cell_text(kernel)));
+  const std::string gates = std::string(each_text) + gru_gates_text + "      }\n    }\n";
+  return gates_text(2, 0, "now", gates) + "    __syncthreads();\n" + gates_text(1, 2, "reset", ended(gru_before_text));
 }
 
 // name[offset] as a number.
@@ -153,13 +150,12 @@ std::string state_place(const RecurrentKernel& kernel) {
   return kernel.batch_first ? fmt::format("((item) * {} + d) * HIDDEN + (u)", kernel.directions) : "(d * BATCH + (item)) * HIDDEN + (u)";
 }
 
-// Functions in the kernel over what it reads, as lambdas: zero where it is not there.
-std::string reading_text(const RecurrentKernel& kernel) {
-  const std::string state = state_place(kernel);
+// Functions in the kernel over what it reads, as lambdas: zero where it is not there. `state` is the place of the state.
+std::string reading_text(const RecurrentKernel& kernel, const std::string& state) {
   const auto one = [](const std::optional<Operand>& operand, const char* name, const std::string& place) {
     return operand ? read_text(*operand, name, place) : std::string("0.0f");
   };
-  std::string text = "  const int d = blockIdx.y;\n";
+  std::string text;
   const auto function = [&](const char* name, const std::string& value, const char* parameters = "int item, int u") {
     text += fmt::format("  const auto {} = [&]({}) {{ return {}; }};\n", name, parameters, value);
   };
@@ -200,52 +196,85 @@ std::string activations_text(const RecurrentKernel& kernel) {
   return text;
 }
 
+std::string constant_text(const char* name, int64_t value) { return fmt::format("static constexpr int {} = {};\n", name, value); }
+
+std::string sizes_text(const RecurrentKernel& kernel, int64_t threads) {
+  return constant_text("LENGTH", kernel.length) + constant_text("BATCH", kernel.batch) + constant_text("HIDDEN", kernel.hidden) +
+         constant_text("GATES", kernel.gates()) + constant_text("THREADS", threads) +
+         constant_text("COUPLES", kernel.couples_gates ? 1 : 0) + constant_text("STARTS_BACKWARDS", kernel.starts_backwards ? 1 : 0);
+}
+
 std::string constants_text(const RecurrentKernel& kernel, const Division& d) {
   const Element element = kernel.weights.form.element;
   const int64_t lanes = recurrent_lanes(element);
   const bool gru = kernel.cell == RecurrentKernel::Cell::gru;
-  std::string text = fmt::format("typedef {} WEIGHT;\n", c_type(element));
-  const auto constant = [&](const char* name, int64_t value) { text += fmt::format("static constexpr int {} = {};\n", name, value); };
-  constant("LENGTH", kernel.length);
-  constant("BATCH", kernel.batch);
-  constant("HIDDEN", kernel.hidden);
-  constant("GATES", kernel.gates());
+  std::string text = fmt::format("typedef {} WEIGHT;\n", c_type(element)) + sizes_text(kernel, d.units * d.slices);
+  const auto constant = [&](const char* name, int64_t value) { text += constant_text(name, value); };
   constant("LANES", lanes);
   constant("STATE", d.blocks * lanes);
   constant("UNITS", d.units);
   constant("ALL_UNITS", round_up(kernel.hidden, d.units));
   constant("SLICES", d.slices);
   constant("SEQUENCES", d.sequences);
-  constant("THREADS", d.units * d.slices);
   constant("KEEPS", kernel.cell == RecurrentKernel::Cell::rnn ? 0 : 1);
   constant("RESETS", gru ? 1 : 0);
-  constant("COUPLES", kernel.couples_gates ? 1 : 0);
-  constant("STARTS_BACKWARDS", kernel.starts_backwards ? 1 : 0);
   return text + fmt::format("__device__ __forceinline__ float weight_of(WEIGHT w) {{ return {}; }}\n", load_text(element, "w"));
 }
 
-std::string parameters_text(const RecurrentKernel& kernel) {
+// Operands of a kernel in the order of its parameters.
+struct Parameters {
   std::string text;
-  add_parameter(text, kernel.products, "products", true);
-  add_parameter(text, kernel.weights, "weight", true);
-  const auto optional = [&](const std::optional<Operand>& operand, const char* name, bool is_read) {
-    if (operand) add_parameter(text, *operand, name, is_read);
-  };
-  optional(kernel.bias, "bias", true);
-  optional(kernel.lengths, "given_lengths", true);
-  optional(kernel.state, "initial", true);
-  optional(kernel.cell_state, "initial_cell", true);
-  optional(kernel.peepholes, "peepholes", true);
-  optional(kernel.outputs, "outputs", false);
-  optional(kernel.last, "last", false);
-  optional(kernel.last_cell, "last_cell", false);
-  return text;
+  std::vector<Operand> read, written;
+  void add(const std::optional<Operand>& operand, const char* name, bool is_read) {
+    if (!operand) return;
+    text += fmt::format("{}{}{}* {}", text.empty() ? "" : ", ", is_read ? "const " : "", c_type(operand->form.element), name);
+    (is_read ? read : written).push_back(*operand);
+  }
+};
+
+RecurrentLaunch launch_of(const std::string& entry, std::string text, Parameters parameters, unsigned threads) {
+  Launch launch = launch_over(entry, std::move(text), 1, parameters.read.size() + parameters.written.size(), threads);
+  return {std::move(launch), std::move(parameters.read), std::move(parameters.written)};
 }
 
-std::vector<Operand> present(std::vector<Operand> first, std::initializer_list<const std::optional<Operand>*> more) {
-  for (const auto* operand : more)
-    if (*operand) first.push_back(**operand);
-  return first;
+Parameters parameters_of(const RecurrentKernel& kernel) {
+  Parameters all;
+  all.add(kernel.products, "products", true);
+  all.add(kernel.weights, "weight", true);
+  all.add(kernel.bias, "bias", true);
+  all.add(kernel.lengths, "given_lengths", true);
+  all.add(kernel.state, "initial", true);
+  all.add(kernel.cell_state, "initial_cell", true);
+  all.add(kernel.peepholes, "peepholes", true);
+  all.add(kernel.outputs, "outputs", false);
+  all.add(kernel.last, "last", false);
+  all.add(kernel.last_cell, "last_cell", false);
+  return all;
+}
+
+// Around the text of a cell, in a kernel of one step: each thread ends a unit of a sequence.
+constexpr const char* one_step_text = R"(
+  let_next_begin();
+  const int e = blockIdx.x * THREADS + threadIdx.x;
+  wait_for_previous();
+  if (e >= BATCH * HIDDEN) return;
+  const int item = e / HIDDEN, u = e % HIDDEN, step = *step_at;
+  const int given = length_of(item), length = given < 0 ? 0 : given > LENGTH ? LENGTH : given;
+  const bool backwards = d == 1 || STARTS_BACKWARDS, lasts = step < length;
+  const int time = backwards && lasts ? length - 1 - step : step;
+  float h = state_at(item, u), c = cell_at(item, u);
+  const auto x = [&](int gate) { return product_at(item, time, gate, u) + bias_at(gate, u); };
+  const auto r = [&](int gate) { return sum_at(item, gate, u) + bias_at(GATES + gate, u); };
+  const auto peephole = [&](int gate) { return peephole_at(gate, u); };
+  (void)peephole;
+  (void)c;
+  if (lasts) {
+)";
+
+std::string sum_text(const RecurrentStep& step) {
+  const std::string place = step.sums ? fmt::format("(long long)item * {} + gate * HIDDEN + u", step.sums->strides[0]) : "";
+  return fmt::format("  const auto sum_at = [&](int item, int gate, int u) {{ return {}; }};\n",
+                     step.sums ? read_text(*step.sums, "sums", place) : "0.0f");
 }
 
 }  // namespace
@@ -257,26 +286,48 @@ Shape packed_recurrence(const RecurrentKernel& kernel, Element element) {
   return {kernel.directions, divide_up(kernel.hidden, lanes), kernel.gates() * kernel.hidden, lanes};
 }
 
-std::vector<Operand> operands_read(const RecurrentKernel& kernel) {
-  return present({kernel.products, kernel.weights}, {&kernel.bias, &kernel.lengths, &kernel.state, &kernel.cell_state, &kernel.peepholes});
-}
-std::vector<Operand> operands_written(const RecurrentKernel& kernel) {
-  return present({}, {&kernel.outputs, &kernel.last, &kernel.last_cell});
-}
-
-std::optional<Launch> recurrent_kernel(Lowering& lowering, const std::string& stem, const RecurrentKernel& kernel) {
+std::optional<RecurrentLaunch> recurrent_kernel(const std::string& stem, const RecurrentKernel& kernel) {
   const auto division = division_of(kernel);
   if (!division) return std::nullopt;
   const auto threads = static_cast<unsigned>(division->units * division->slices);
-  const std::string entry = lowering.new_entry(stem);
+  const std::string entry = kernel_name(stem);
+  Parameters parameters = parameters_of(kernel);
   std::string text = generated_prelude() + constants_text(kernel, *division) + activations_text(kernel) + kernel_file("recurrent_products");
-  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", threads, entry, parameters_text(kernel));
-  text += reading_text(kernel) + frame_text;
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", threads, entry, parameters.text);
+  text += "  const int d = blockIdx.y;\n" + reading_text(kernel, state_place(kernel)) + frame_text;
   text += step_text(kernel) + "    __syncthreads();\n  }\n" + last_text(kernel) + "}\n";
-  const size_t buffers = operands_read(kernel).size() + operands_written(kernel).size();
-  Launch launch = launch_over(entry, std::move(text), 1, buffers, threads);
-  launch.grid = {static_cast<unsigned>(divide_up(kernel.batch, division->sequences)), static_cast<unsigned>(kernel.directions), 1};
-  return launch;
+  RecurrentLaunch made = launch_of(entry, std::move(text), std::move(parameters), threads);
+  made.launch.grid = {static_cast<unsigned>(divide_up(kernel.batch, division->sequences)), static_cast<unsigned>(kernel.directions), 1};
+  return made;
+}
+
+RecurrentLaunch recurrent_step(const std::string& stem, RecurrentKernel kernel, const RecurrentStep& step) {
+  constexpr unsigned threads = 256;
+  const std::string entry = kernel_name(stem);
+  kernel.state = step.state;
+  kernel.cell_state = step.cell_state;
+  Parameters parameters;
+  parameters.add(step.number, "step_at", true);
+  parameters.add(kernel.products, "products", true);
+  parameters.add(step.sums, "sums", true);
+  parameters.add(kernel.bias, "bias", true);
+  parameters.add(kernel.lengths, "given_lengths", true);
+  parameters.add(kernel.state, "initial", true);
+  parameters.add(kernel.cell_state, "initial_cell", true);
+  parameters.add(kernel.peepholes, "peepholes", true);
+  parameters.add(step.next, "next", false);
+  parameters.add(step.next_cell, "next_cell", false);
+  parameters.add(kernel.outputs, "outputs", false);
+  std::string text = generated_prelude() + sizes_text(kernel, threads) + activations_text(kernel);
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", threads, entry, parameters.text);
+  text += fmt::format("  constexpr int d = {};\n", step.direction) + reading_text(kernel, "(item) * HIDDEN + (u)") + sum_text(step);
+  text += std::string(one_step_text) + cell_text(kernel) + "  }\n";
+  text += fmt::format("  next[e] = {};\n", store_text(step.next, Kind::number, "h"));
+  if (step.next_cell) text += "  next_cell[e] = c;\n";
+  text += "  put_output(item, time, u, lasts ? h : 0.0f);\n}\n";
+  RecurrentLaunch made = launch_of(entry, std::move(text), std::move(parameters), threads);
+  made.launch.grid[0] = static_cast<unsigned>(divide_up(kernel.batch * kernel.hidden, int64_t{threads}));
+  return made;
 }
 
 }  // namespace deepgap::gpu

@@ -84,7 +84,7 @@ Form row_form(const Operand& in, const Shape& shape, Element element) {
   return plain_form(element, shape);
 }
 
-Launch row_kernel(Lowering& lowering, const std::string& stem, const RowKernel& kernel) {
+Launch row_kernel(const std::string& stem, const RowKernel& kernel) {
   const Operand& in = kernel.in[0];
   std::vector<size_t> kept;
   for (size_t axis = 0; axis < in.shape.size(); ++axis)
@@ -94,7 +94,7 @@ Launch row_kernel(Lowering& lowering, const std::string& stem, const RowKernel& 
   for (size_t axis : reduced) count *= in.shape[axis];
   for (size_t axis : kept) rows *= in.shape[axis];
   const int threads = count <= 256 ? 32 : count <= 1024 ? 128 : count <= longest_kept ? 256 : 512;
-  const std::string entry = lowering.new_entry(stem);
+  const std::string entry = kernel_name(stem);
   Launch launch = launch_over(entry, text_of(kernel, entry, {std::move(kept), reduced, count, threads}), 1, kernel.in.size() + 1,
                               static_cast<unsigned>(threads));
   launch.grid = {static_cast<unsigned>(std::max<int64_t>(rows, 1)), 1, 1};

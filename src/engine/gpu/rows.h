@@ -19,7 +19,7 @@ struct RowKernel {
   std::vector<size_t> reduced;
   std::string text;
 };
-Launch row_kernel(Lowering& lowering, const std::string& stem, const RowKernel& kernel);
+Launch row_kernel(const std::string& stem, const RowKernel& kernel);
 
 // Returns the form of a result of such a kernel: of the same order as the operand's if that has no padding.
 Form row_form(const Operand& in, const Shape& shape, Element element);

@@ -8,8 +8,10 @@
 #include "cli/command.h"
 #include "cli/confined.h"
 #include "cli/shape_flag.h"
+#include "model/gguf/gguf.h"
 #include "model/graph_tools.h"
 #include "model/model_source.h"
+#include "model/saved_model.h"
 #include "model/zoo/zoo.h"
 #include "run/progress.h"
 #include "run/text_table.h"
@@ -71,7 +73,8 @@ std::string tensor_text(const std::vector<TensorInfo>& tensors) {
 
 // Weights that open_model would take for it now.
 std::vector<std::string> weights_at_hand(const std::string& name) {
-  if (is_model_file(name)) return {"onnx"};
+  if (saved_model_named(name)) return {"saved_model"};
+  if (is_model_file(name)) return {is_gguf_file(name) ? "gguf" : "onnx"};
   std::vector<std::string> sets{"seeded"};
   ZooOptions options;
   const auto model = find_zoo_model(name, options);

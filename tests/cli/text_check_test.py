@@ -140,6 +140,11 @@ class TextCheckTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
+    def test_models_names_the_kind_of_weights(self):
+        done = subprocess.run([PROGRAM, "models", self.tiny, "--json"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([row["weights"] for row in json.loads(done.stdout)], [["gguf"]])
+
     def test_a_plain_loop_finds_the_same(self):
         tokens = [token_of(word) for word in self.words]
         losses, reference_losses, same, divergence = [], [], 0, 0

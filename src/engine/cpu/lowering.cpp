@@ -291,6 +291,14 @@ void Lowering::lower_node(const Node& node) {
   }
 }
 
+CpuPlan Lowering::lower_body(const Graph& body) {
+  CpuPlan plan = Lowering(body, weights_, engine_, compute_type_).lower();
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.data) add_buffer(buffer);
+  for (const auto& [precision, macs] : plan.macs) plan_.macs[precision] += macs;
+  return plan;
+}
+
 CpuPlan Lowering::lower() {
   for (const Node& node : graph_.nodes) lower_node(node);
   finish_outputs();

@@ -69,6 +69,9 @@ class Lowering {
   // Makes `id` the dense row-major bytes of `of`, under its own shape.
   void alias(ValueId id, ValueId of);
 
+  // Lowers a Graph that a node holds, which went through the passes and outlives the WeightStore. Its constants count as this plan's.
+  CpuPlan lower_body(const Graph& body);
+
   void step(const Operation& operation, dnnl::primitive primitive, std::vector<StepArgument> arguments);
   // Adds a step. `precision`: that of its products.
   void step(const Operation& operation, StepFunction function, std::vector<BufferId> reads, std::vector<BufferId> writes,

@@ -4,6 +4,7 @@
 #include "engine/cpu/isa.h"
 #include "engine/cpu/pieces.h"
 #include "engine/passes/independent_samples.h"
+#include "engine/passes/loops.h"
 #include "engine/passes/quantization.h"
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
@@ -73,18 +74,21 @@ std::vector<int> cpus_from(size_t first) {
 }  // namespace
 
 std::string shape_that_depends_on_data(const Graph& graph) {
-  for (const Node& node : graph.nodes)
-    if (evaluates_bodies(node)) return fmt::format("{}, node {}", node.op, node.name);
   Graph optimized = graph;
+  close_loops(optimized);
+  for (const Node& node : optimized.nodes)
+    if (evaluates_bodies(node)) return fmt::format("{}, node {}", node.op, node.name);
   optimize_unbound(optimized, cpu_fusion_rules(Integers::as_operators));
   optimized = bound_graph(optimized, 1, cpu_fusion_rules(Integers::as_operators));
   for (const Node& node : optimized.nodes)
-    if (!has_known_shapes(optimized, node)) return fmt::format("{}, node {}", node.op, node.name);
+    if (!has_known_shapes(optimized, node) || (is_closed_loop(node) && !keeps_sizes(node)))
+      return fmt::format("{}, node {}", node.op, node.name);
   return {};
 }
 
 NetworkSource::NetworkSource(const Graph& graph, Integers integers)
     : integers_(integers), unbound_(graph), engine_(dnnl::engine::kind::cpu, 0), weights_(engine_, dnnl::stream(engine_)) {
+  close_loops(unbound_);
   optimize_unbound(unbound_, cpu_fusion_rules(integers));
 }
 

@@ -118,7 +118,8 @@ class Network {
 // Returns the bytes of all constants that any of them reads.
 size_t weight_bytes(std::span<const Network* const> networks);
 
-// Returns the first node whose shape depends on data, "NonZero, node n5": it is not known once the batch is. Empty if there is none.
+// Returns the first node whose shape depends on data, "NonZero, node n5": it is not known once the batch is. Empty if there is none. An If
+// is such a node, and a Loop unless all that it carries keeps its size.
 std::string shape_that_depends_on_data(const Graph& graph);
 
 }  // namespace deepgap

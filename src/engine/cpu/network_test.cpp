@@ -454,6 +454,56 @@ TEST(CpuNetwork, DataDependentShapesAreSeen) {
   EXPECT_THAT(shape_that_depends_on_data(c.finish({found})), ::testing::HasSubstr("node "));
 }
 
+// s = s W + x, at most `most` times and while the largest number is below `limit`. W, x and limit stand around the body.
+Graph sums_below_a_limit(int64_t most) {
+  GraphBuilder net, body(2);
+  net.input({-1, 4});
+  const ValueId start = net.input({-1, 4}, "start");
+  net.input({1}, "limit");
+  net.graph.values[static_cast<size_t>(net.weights({4, 4}))].name = "W";
+  body.graph.inputs = {body.value("i", Dims{}, DataType::i64), body.value("on", Dims{}, DataType::boolean)};
+  const ValueId s = body.input({-1, 4}, "s");
+  body.input({-1, 4}, "squares before");  // which nothing reads
+  const ValueId x = body.value("x"), limit = body.value("limit"), w = body.value("W");
+  const ValueId next = body.node("Add", {body.node("MatMul", {s, w}), x});
+  const ValueId largest = body.node("ReduceMax", {next}, {{"keepdims", int64_t{0}}});
+  const ValueId goes_on = body.node("Less", {largest, limit});
+  body.graph.outputs = {goes_on, next, body.node("Mul", {next, next})};
+  const Attribute loop = std::make_shared<const Graph>(body.graph);
+  const ValueId result = net.node("Loop", {net.constant(testing::integers({most})), no_value, start, start}, {{"body", loop}});
+  net.graph.nodes.back().outputs.push_back(net.value("squares"));
+  return net.finish({net.node("Relu", {result}), net.graph.nodes.back().outputs.back()});
+}
+
+TEST(CpuNetwork, RunsLoopsThatDataEnd) {
+  std::mt19937 random(4);
+  for (const int64_t most : {0, 1, 2, 7}) {
+    const Graph graph = sums_below_a_limit(most);
+    EXPECT_EQ(shape_that_depends_on_data(graph), "");
+    Network network(graph, {{3}, 2, false});
+    EXPECT_THAT(slow_steps(network, 3), ::testing::ElementsAre("Loop"));
+    for (const float limit : {-1e9F, 1.0F, 1e9F}) {
+      const std::vector<Tensor> inputs{testing::random_tensor({3, 4}, random), testing::random_tensor({3, 4}, random),
+                                       floats({1}, {limit})};
+      const auto expected = evaluate(graph, inputs);
+      const auto got = run(network, inputs, 3);
+      for (size_t i = 0; i < got.size(); ++i)
+        EXPECT_GT(sqnr_db(expected[i], {reinterpret_cast<const float*>(got[i].data()), 12}), 110) << most << ", " << limit << ", " << i;
+    }
+  }
+}
+
+TEST(CpuNetwork, LeavesOtherLoopsToTheInterpreter) {
+  GraphBuilder net, growing;
+  const ValueId x = net.input({1, 2});
+  growing.graph.inputs = {growing.value("i", Dims{}, DataType::i64), growing.value("on", Dims{}, DataType::boolean)};
+  const ValueId s = growing.input({1, 2}, "s");
+  growing.graph.outputs = {growing.graph.inputs[1], growing.node("Concat", {s, s}, {{"axis", int64_t{1}}})};
+  const Attribute loop = std::make_shared<const Graph>(growing.graph);
+  const Graph graph = net.finish({net.node("Loop", {net.constant(testing::integers({2})), no_value, x}, {{"body", loop}})});
+  EXPECT_EQ(shape_that_depends_on_data(graph), "Loop, node Loop_0");
+}
+
 // The number of boxes that are kept is open, and nobody outside sees it.
 TEST(CpuNetwork, RunsWhatOnlyDataSizeInside) {
   GraphBuilder b;

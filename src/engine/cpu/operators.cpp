@@ -1,6 +1,7 @@
 #include "engine/cpu/operators.h"
 
 #include "engine/passes/attention.h"
+#include "engine/passes/loops.h"
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 
@@ -72,6 +73,7 @@ const std::map<std::string, LowerFunction, std::less<>>& integer_table() {
 
 LowerFunction find_function(const Operation& operation) {
   if (is_attention(*operation.node)) return lower_attention;
+  if (is_closed_loop(*operation.node)) return lower_loop;
   if (!operation.main.domain.empty()) return nullptr;
   if (operation.body != nullptr && operation.is_quantized())
     if (const auto it = integer_table().find(operation.main.op); it != integer_table().end()) return it->second;

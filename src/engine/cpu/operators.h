@@ -22,6 +22,7 @@ bool lower_binary(Lowering& lowering, const Operation& operation);         // Ad
 bool lower_activation(Lowering& lowering, const Operation& operation);     // Relu and the like
 bool lower_layer_norm(Lowering& lowering, const Operation& operation);     // LayerNormalization
 bool lower_attention(Lowering& lowering, const Operation& operation);      // deepgap.Attention
+bool lower_loop(Lowering& lowering, const Operation& operation);           // deepgap.Loop
 bool lower_softmax(Lowering& lowering, const Operation& operation);        // Softmax, LogSoftmax
 bool lower_concat(Lowering& lowering, const Operation& operation);         // Concat
 bool lower_view(Lowering& lowering, const Operation& operation);           // Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout

@@ -1,6 +1,7 @@
 #include "engine/passes/independent_samples.h"
 
 #include "engine/passes/edit.h"
+#include "engine/passes/loops.h"
 #include "engine/passes/passes.h"
 #include "engine/passes/quantization.h"
 #include "model/graph_tools.h"
@@ -96,6 +97,7 @@ bool samples_are_independent(const Graph& bound, int64_t batch) {
 
 Graph folded_graph(const Graph& unbound, int64_t batch) {
   Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
+  bind_loops(graph);
   fold_constants(graph, true);
   remove_dead(graph);
   return graph;

@@ -1,9 +1,25 @@
 #include "engine/passes/passes.h"
 
+#include "engine/passes/loops.h"
 #include "engine/passes/quantization.h"
 #include "model/graph_tools.h"
 
+#include <memory>
+
 namespace deepgap {
+namespace {
+
+template <typename Optimize>
+void in_bodies_of_loops(Graph& graph, Optimize optimize) {
+  for (Node& node : graph.nodes) {
+    if (!is_closed_loop(node)) continue;
+    Graph body = loop_body(node);
+    optimize(body);
+    node.attributes["body"] = std::make_shared<const Graph>(std::move(body));
+  }
+}
+
+}  // namespace
 
 void optimize_unbound(Graph& graph, const FusionRules& rules) {
   fold_packed_weights(graph);
@@ -25,6 +41,7 @@ void optimize_unbound(Graph& graph, const FusionRules& rules) {
   spread_up_convolutions(graph, rules);
   if (rules.join_projections) join_projections(graph);
   remove_dead(graph);
+  in_bodies_of_loops(graph, [&](Graph& body) { optimize_unbound(body, rules); });
 }
 
 void optimize_bound(Graph& graph, const FusionRules& rules) {
@@ -41,7 +58,9 @@ void optimize_bound(Graph& graph, const FusionRules& rules) {
 
 Graph bound_graph(const Graph& unbound, int64_t batch, const FusionRules& rules) {
   Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
+  bind_loops(graph);
   optimize_bound(graph, rules);
+  in_bodies_of_loops(graph, [&](Graph& body) { optimize_bound(body, rules); });
   return graph;
 }
 

@@ -53,7 +53,7 @@ constexpr ConflictRow rows[] = {
     {"point", "task=train", with, "dispatch option", "{1} spreads queries over sessions, which training does not have: leave it out"},
     {"point", "task=generate", with, "batch",
      "a query of task generate is one prompt: leave out --batch; scenario concurrency has many in flight"},
-    {"point", "task=generate", with, "mlperf|max_batch|end_to_end|labels|input", "{1} does not apply to task generate: leave it out"},
+    {"point", "task=generate", with, "max_batch|end_to_end|labels|input", "{1} does not apply to task generate: leave it out"},
     {"point", "mlperf", with, "bound", "the round's rules bound an MLPerf run's latency: set mlperf_target_latency (ms) instead of --slo"},
     {"point", "mlperf", with, "shed", "an MLPerf run answers every query: leave out shed"},
     {"point", "mlperf", with, "end_to_end", "an MLPerf run measures the network alone: leave out --end-to-end"},

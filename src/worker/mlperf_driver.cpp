@@ -35,6 +35,14 @@ std::string ranked_answer(std::span<const TensorView> outputs, size_t row) {
   return answer;
 }
 
+// The same for an answer of tokens, which has no classes.
+std::string token_answer(std::span<const TensorView> outputs, size_t /*row*/) {
+  std::string answer;
+  if (!outputs.empty()) answer.assign(reinterpret_cast<const char*>(outputs[0].data), outputs[0].bytes());
+  answer.push_back(0);
+  return answer;
+}
+
 std::pair<std::string_view, std::vector<int64_t>> parts_of(std::string_view answer) {
   if (answer.empty()) return {};  // not logged
   std::vector<int64_t> ranked(static_cast<size_t>(answer.back()));
@@ -86,6 +94,8 @@ class MlperfWatcher final : public LoadgenObserver {
 
 // The metric that MLPerf publishes of a scenario.
 std::pair<std::string, double> score_of(const LoadgenSettings& settings, const LoadgenVerdict& verdict) {
+  const bool has_rate = settings.scenario == LoadgenScenario::server || settings.scenario == LoadgenScenario::offline;
+  if (verdict.tokens && has_rate) return {"tokens_per_s", verdict.tokens->completed_per_s.value_or(0)};
   switch (settings.scenario) {
     case LoadgenScenario::single_stream:
       return {"early_stopping_90_percentile_latency_ms", static_cast<double>(verdict.early_stopping_90_ns) / 1e6};
@@ -107,12 +117,21 @@ void note_run(const LoadgenRunSettings& run, Measured& measured) {
   measured.facts["stopping"] = fmt::format("MLPerf {}, LoadGen {}'s rules", run.round.name, run.round.version);
 }
 
+void note_tokens(const LoadgenSettings& settings, const LoadgenTokenVerdict& tokens, Measured& measured) {
+  measured.facts["mlperf.tokens"] = tokens.count;
+  if (settings.scenario == LoadgenScenario::offline) return;
+  const std::string percentile = fmt::format("p{:g}_ms", effective_settings(settings).target_latency_percentile * 100);
+  measured.facts["mlperf.ttft_" + percentile] = static_cast<double>(tokens.first.target_percentile_ns) / 1e6;
+  measured.facts["mlperf.tpot_" + percentile] = static_cast<double>(tokens.each.target_percentile_ns) / 1e6;
+}
+
 void note_verdict(const LoadgenRunSettings& run, const LoadgenVerdict& verdict, const LoadgenPhaseResult& result, Measured& measured) {
   const auto [name, score] = score_of(run.settings, verdict);
   measured.facts["mlperf.score." + name] = score;
   measured.facts["mlperf.queries"] = result.queries;
   measured.facts["mlperf.samples"] = verdict.samples;
   measured.facts["mlperf.early_stopping_met"] = verdict.early_stopping_met;
+  if (verdict.tokens) note_tokens(run.settings, *verdict.tokens, measured);
   measured.verdict = verdict.valid ? Verdict::valid : Verdict::invalid;
   measured.reason = join(verdict.reasons, "; ");
   const double seconds = static_cast<double>(result.active_ns) / 1e9;
@@ -173,8 +192,8 @@ class MlperfDriver final : public WorkloadDriver {
   void fill(const DriverContext& context) override {
     LoadgenFilling& filling = filling_.emplace(context, loadgen_run_of(context.order.point, static_cast<int64_t>(context.dataset.size())));
     if (context.dispatcher != nullptr) context.dispatcher->take_log();  // that of the warm-up
-    filling.results =
-        drive_loadgen({filling.run.settings, &filling.meter, &context.clock, &*filling.watcher, ranked_answer}, context.interrupted);
+    const LoadgenAnswer answer = context.order.point.task == Task::generate ? token_answer : ranked_answer;
+    filling.results = drive_loadgen({filling.run.settings, &filling.meter, &context.clock, &*filling.watcher, answer}, context.interrupted);
   }
 
   Measured measured(const DriverContext& context) override {

@@ -26,7 +26,11 @@ size_t mlperf_library_size(const Point& point) {
 
 void check_mlperf(const Point& point) {
   if (!is_mlperf(point)) return;
-  loadgen_run_of(point, loadgen_library_size(point.options, point.model));
+  const LoadgenRunSettings run = loadgen_run_of(point, loadgen_library_size(point.options, point.model));
+  if (run.settings.token_latencies && point.task != Task::generate)
+    throw Error(
+        ErrorKind::usage,
+        "latencies of tokens are those of answers that are generated: add --task generate, or leave mlperf_use_token_latencies out");
   // LoadGen would take 1 a second, with which a run by the rules lasts for days.
   if (point.scenario == "server" && !point.options.contains("rate") && !point.options.contains("mlperf_target_qps"))
     throw Error(ErrorKind::usage, "an MLPerf server run needs a rate of queries: give --rate 200, mlperf_target_qps or a user.conf");

@@ -50,6 +50,30 @@ class GenerateNativeTest(StoreCase):
             os.unlink(self.store)
         self.assertEqual(answers[0], answers[1])
 
+    def test_an_mlperf_run_times_tokens(self):
+        logs = os.path.join(self.dir, "logs")
+        mlperf = ["--mlperf", "v6.0", "--axis", "mlperf_use_token_latencies=1", "--axis", "mlperf_min_duration=500", "--axis", "mlperf_min_query_count=5",
+                  "--axis", "mlperf_samples=8", "--axis", "mlperf_ttft_latency=30000", "--axis", "mlperf_tpot_latency=30000", "--mlperf-log", logs]
+        done = self.generate("--scenario", "server", "--rate", "20", "--prompt-tokens", "16", "--output-tokens", "4", *mlperf)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        row = self.rows()[0]
+        self.assertEqual(row["outcome"], "ok", row["reason"])
+        with open(os.path.join(logs, "mlperf_log_detail.txt")) as file:
+            entries = {entry["key"]: entry["value"] for entry in (json.loads(line.split(" ", 1)[1]) for line in file)}
+        self.assertEqual(entries["requested_server_ttft_latency"], 30_000_000_000)
+        self.assertGreater(entries["result_first_token_50.00_percentile_latency_ns"], 0)
+        self.assertGreater(entries["result_time_per_output_token_50.00_percentile_ns"], 0)
+        self.assertLess(entries["result_first_token_max_latency_ns"], entries["result_max_latency_ns"])
+        with open(os.path.join(logs, "mlperf_log_summary.txt")) as file:
+            self.assertIn("Completed tokens per second", file.read())
+
+    def test_latencies_of_tokens_need_tokens(self):
+        command = [PROGRAM, "run", "--cache", self.dir, "--store", self.store, "--backend", "null", "--model", "resnet18", "--scenario", "server",
+                   "--rate", "100", "--mlperf", "v6.0", "--axis", "mlperf_use_token_latencies=1"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--task generate", done.stderr)
+
     def test_what_cannot_be_is_one_line(self):
         torn, other = os.path.join(self.dir, "torn.gguf"), os.path.join(self.dir, "other.gguf")
         with open(torn, "wb") as file:

@@ -70,10 +70,11 @@ TEST(ConfFile, ValuesOutOfRangeAreErrors) {
   EXPECT_THAT(error_of("*.Server.coalesce_queries = 2\n"), HasSubstr("neither 0 nor 1"));
   EXPECT_THAT(error_of("*.*.mode = 3\n"), HasSubstr("--find-peak"));
   EXPECT_THAT(error_of("*.*.mode = 9\n"), HasSubstr("is not a mode"));
-  EXPECT_THAT(error_of("*.*.use_token_latencies = 1\n"), HasSubstr("language models"));
+  EXPECT_THAT(error_of("*.*.use_token_latencies = 2\n"), HasSubstr("neither 0 nor 1"));
+  EXPECT_THAT(error_of("*.Server.ttft_latency = 0.5\n"), HasSubstr("not a whole number"));
   EXPECT_THAT(error_of("*.Server.target_latency_percentile = 100\n"), HasSubstr("not between 0 and 100"));
   EXPECT_THAT(error_of("*.*.min_query_count = 99999999999999999999\n"), HasSubstr("not a whole number"));
-  EXPECT_EQ(error_of("other.*.use_token_latencies = 1\n"), "no error");  // not for this model
+  EXPECT_EQ(error_of("other.*.print_timestamps = 1\n"), "no error");  // not for this model
 }
 
 TEST(ConfFile, IntegersAreReadAsLoadgenDoes) {

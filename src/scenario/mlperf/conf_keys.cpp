@@ -85,6 +85,9 @@ Setter seed(uint64_t LoadgenSettings::*field) {
 Setter number(int64_t LoadgenSettings::*field) {
   return [field](LoadgenSettings& s, const std::string& text) { s.*field = count(text); };
 }
+Setter milliseconds(int64_t LoadgenSettings::*field) {
+  return [field](LoadgenSettings& s, const std::string& text) { s.*field = nanoseconds_of_ms(static_cast<double>(whole(text)), text); };
+}
 Setter on_off(bool LoadgenSettings::*field) {
   return [field](LoadgenSettings& s, const std::string& text) { s.*field = flag(text); };
 }
@@ -113,7 +116,6 @@ struct Key {
 std::map<std::string, Key> make_keys() {
   using enum LoadgenScenario;
   using S = LoadgenSettings;
-  const char* tokens = "latencies of tokens are language models'; deepgap measures none of them";
   return {
       {"mode", {set_mode}},
       {"qsl_rng_seed", {seed(&S::qsl_rng_seed), true}},
@@ -124,11 +126,11 @@ std::map<std::string, Key> make_keys() {
       {"test05_qsl_rng_seed", {pass_over(), true}},
       {"test05_sample_index_rng_seed", {pass_over(), true}},
       {"test05_schedule_rng_seed", {pass_over(), true}},
-      {"use_token_latencies", {not_here(tokens)}},
-      {"infer_token_latencies", {not_here(tokens)}},
-      {"ttft_latency", {pass_over()}},
-      {"tpot_latency", {pass_over()}},
-      {"token_latency_scaling_factor", {pass_over()}},
+      {"use_token_latencies", {on_off(&S::token_latencies)}},
+      {"infer_token_latencies", {on_off(&S::infers_tokens)}},
+      {"ttft_latency", {only_in({server}, milliseconds(&S::ttft_latency_ns))}},
+      {"tpot_latency", {only_in({server}, milliseconds(&S::tpot_latency_ns))}},
+      {"token_latency_scaling_factor", {number(&S::token_latency_scaling_factor)}},
       {"target_latency_percentile",
        {only_in({single_stream, multi_stream, server},
                 [](S& s, const std::string& text) { s.target_latency_percentile = percent(text); })}},

@@ -105,6 +105,11 @@ void LoadgenDetailLog::requested(const LoadgenSettings& s) {
   put("requested_performance_sample_count_override", 0);  // it is what the library reports
   if (s.rules != LoadgenRules::v5) put("requested_accuracy_sample_count_override", s.accuracy_sample_count);
   put("requested_sample_concatenate_permutation", s.equal_issue);
+  if (!s.token_latencies) return;
+  put("requested_use_token_latencies", true);
+  if (s.scenario == LoadgenScenario::offline) return;
+  put("requested_server_ttft_latency", s.ttft_latency_ns);
+  put("requested_server_tpot_latency", s.tpot_latency_ns);
 }
 
 // Keys that stand among the requested and the effective settings alike.
@@ -174,11 +179,19 @@ void LoadgenDetailLog::verdict(const LoadgenSettings& settings, const LoadgenVer
   put("result_min_queries_met", verdict.min_queries_met);
   put("early_stopping_met", verdict.early_stopping_met);
   if (!verdict.valid) put("result_invalid_reason", joined(verdict.reasons));
-  put("early_stopping_result", one_line(verdict.early_stopping));
+  if (verdict.tokens) {
+    put("early_stopping_ttft_result", one_line(verdict.tokens->first_stopping));
+    put("early_stopping_tpot_result", one_line(verdict.tokens->each_stopping));
+  } else {
+    put("early_stopping_result", one_line(verdict.early_stopping));
+  }
   put("result_query_count", queries);
   if (server) put("result_overlatency_query_count", verdict.late_queries);
   scores(settings, verdict);
   latencies(verdict.sample, "");
+  if (verdict.tokens) tokens(settings.scenario, *verdict.tokens);
+  if (verdict.inferred_tokens_per_s)
+    put(server ? "result_inferred_completed_tokens_per_second" : "result_inferred_tokens_per_second", *verdict.inferred_tokens_per_s);
   put("num_errors", errors_);
 }
 
@@ -202,6 +215,23 @@ void LoadgenDetailLog::scores(const LoadgenSettings& settings, const LoadgenVerd
       put("result_samples_per_second", verdict.samples_per_s.value_or(NAN));
       break;
   }
+}
+
+void LoadgenDetailLog::tokens(LoadgenScenario scenario, const LoadgenTokenVerdict& tokens) {
+  if (scenario == LoadgenScenario::offline) return put("result_tokens_per_second", tokens.completed_per_s.value_or(NAN));
+  put("result_first_token_min_latency_ns", tokens.first.min_ns);
+  put("result_first_token_max_latency_ns", tokens.first.max_ns);
+  put("result_first_token_mean_latency_ns", tokens.first.mean_ns);
+  for (size_t i = 0; i < loadgen_percentiles.size(); ++i)
+    put(fmt::format("result_first_token_{:.2f}_percentile_latency_ns", loadgen_percentiles[i] * 100), tokens.first.percentile_ns[i]);
+  put("result_token_throughput_with_loadgen_overhead", tokens.with_overhead_per_s.value_or(NAN));
+  put("result_token_throughput", tokens.without_overhead_per_s.value_or(NAN) / 1e9);  // LoadGen counts tokens per nanosecond here
+  for (size_t i = 0; i < loadgen_percentiles.size(); ++i)
+    put(fmt::format("result_time_per_output_token_{:.2f}_percentile_ns", loadgen_percentiles[i] * 100), tokens.each.percentile_ns[i]);
+  put("result_time_to_output_token_min", tokens.each.min_ns);
+  put("result_time_to_output_token_max", tokens.each.max_ns);
+  put("result_time_to_output_token_mean", tokens.each.mean_ns);
+  put("result_completed_tokens_per_second", tokens.completed_per_s.value_or(NAN));
 }
 
 void LoadgenDetailLog::latencies(const LoadgenLatencies& latencies, const std::string& what) {

@@ -34,6 +34,7 @@ class LoadgenDetailLog {
   void effective(const LoadgenSettings& settings);
   void scores(const LoadgenSettings& settings, const LoadgenVerdict& verdict);
   void latencies(const LoadgenLatencies& latencies, const std::string& what);
+  void tokens(LoadgenScenario scenario, const LoadgenTokenVerdict& tokens);
   void entry(const std::string& key, const std::string& json_value, bool error = false);
   void seeds_and_order(const std::string& which, const LoadgenSettings& settings);
   void put(const std::string& key, const std::string& text);

@@ -23,9 +23,9 @@ class PhaseDrive {
         schedule_(schedule),
         choice_(drive.settings),
         interrupted_(interrupted),
-        outstanding_(*drive.target, *drive.clock, drive.answer,
-                     [this](const LoadgenIssuedQuery& query, size_t at, Nanoseconds done, std::string_view answer) {
-                       record(query, at, done, answer);
+        outstanding_(*drive.target, *drive.clock, drive.answer, drive.settings.token_latencies,
+                     [this](const LoadgenIssuedQuery& query, size_t at, Nanoseconds done, std::string_view answer, LoadgenTokens tokens) {
+                       record(query, at, done, answer, tokens);
                      }) {
     result_.mode = mode;
     logs_ = mode == LoadgenMode::accuracy || choice_.probability() > 0;
@@ -42,7 +42,8 @@ class PhaseDrive {
   bool end_early(const std::string& why);
   void serve_until(Nanoseconds time);
   bool wait_for_answers();
-  void record(const LoadgenIssuedQuery& query, size_t at, Nanoseconds done, std::string_view answer);
+  void record(const LoadgenIssuedQuery& query, size_t at, Nanoseconds done, std::string_view answer, LoadgenTokens tokens);
+  void record_tokens(size_t place, Nanoseconds scheduled, Nanoseconds done, LoadgenTokens tokens);
 
   bool is(LoadgenScenario scenario) const { return settings_.scenario == scenario; }
   bool stopped() const { return interrupted_.load(std::memory_order_relaxed); }
@@ -149,7 +150,13 @@ void PhaseDrive::issue(Nanoseconds now) {
     result_.last_scheduled_ns = next_.query.scheduled_ns;
     result_.last_issued_ns = now - result_.start;
     ++result_.queries;
-    result_.sample_latency_ns.resize(result_.sample_latency_ns.size() + next_.indices.size());
+    const size_t samples = result_.sample_latency_ns.size() + next_.indices.size();
+    result_.sample_latency_ns.resize(samples);
+    if (settings_.token_latencies) {
+      result_.tokens.resize(samples);
+      if (!is(LoadgenScenario::offline)) result_.first_token_ns.resize(samples);
+      if (!is(LoadgenScenario::offline)) result_.per_token_ns.resize(samples);
+    }
     if (is(LoadgenScenario::multi_stream)) result_.query_latency_ns.push_back(0);
     outstanding_.add(std::move(next_));
   } while (next() && coalesces && result_.start + next_.query.scheduled_ns <= now);
@@ -181,9 +188,22 @@ bool PhaseDrive::end_early(const std::string& why) {
   return true;
 }
 
-void PhaseDrive::record(const LoadgenIssuedQuery& query, size_t at, Nanoseconds done, std::string_view answer) {
+// As LoadGen has it: an answer of fewer than two tokens is an error and counts as one without any.
+void PhaseDrive::record_tokens(size_t place, Nanoseconds scheduled, Nanoseconds done, LoadgenTokens tokens) {
+  if (tokens.count == 0) result_.errors.push_back("an answer has no tokens, or the target does not count them");
+  if (tokens.count == 1) result_.errors.push_back("an answer has one token; its latency for each token needs more than one");
+  const int64_t counted = tokens.count == 1 ? 0 : tokens.count;
+  result_.tokens[place] = counted;
+  if (result_.first_token_ns.empty()) return;
+  if (tokens.first == 0) result_.errors.push_back("the target does not say when an answer's first token came");
+  result_.first_token_ns[place] = tokens.first == 0 ? done - scheduled : tokens.first - scheduled;
+  result_.per_token_ns[place] = (done - scheduled - result_.first_token_ns[place]) / (counted - 1);
+}
+
+void PhaseDrive::record(const LoadgenIssuedQuery& query, size_t at, Nanoseconds done, std::string_view answer, LoadgenTokens tokens) {
   const uint64_t sequence = query.first_sample + at;
   result_.sample_latency_ns[sequence - first_sample_] = done - query.scheduled;
+  if (settings_.token_latencies) record_tokens(sequence - first_sample_, query.scheduled, done, tokens);
   result_.active_ns = std::max(result_.active_ns, done - result_.start);
   if (query.remaining == 0) {
     const uint64_t number = query.query.sequence - first_query_;
@@ -192,7 +212,7 @@ void PhaseDrive::record(const LoadgenIssuedQuery& query, size_t at, Nanoseconds 
   }
   if (drive_.observer == nullptr) return;
   const bool logged = !query.logged.empty() && query.logged[at];
-  drive_.observer->on_sample({sequence, query.query.sequence, query.indices[at], query.scheduled, query.issued, done, logged,
+  drive_.observer->on_sample({sequence, query.query.sequence, query.indices[at], query.scheduled, query.issued, done, logged, tokens.count,
                               logged ? answer : std::string_view()});
   if (query.remaining == 0)
     drive_.observer->on_query(

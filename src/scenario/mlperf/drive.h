@@ -24,10 +24,12 @@ namespace deepgap {
 struct LoadgenPhaseResult {
   LoadgenMode mode = LoadgenMode::performance;  // or accuracy
   LoadgenGenerated generated;
-  Nanoseconds start = 0;                              // on the run's Clock
-  int64_t queries = 0;                                // issued
-  std::vector<int64_t> sample_latency_ns;             // in the order of issue
-  std::vector<int64_t> query_latency_ns;              // MultiStream: until the query's last sample
+  Nanoseconds start = 0;                   // on the run's Clock
+  int64_t queries = 0;                     // issued
+  std::vector<int64_t> sample_latency_ns;  // in the order of issue
+  std::vector<int64_t> query_latency_ns;   // MultiStream: until the query's last sample
+  // Of token latencies, in the order of issue: until the first token (not Offline), for each token after it, tokens of the answer.
+  std::vector<int64_t> first_token_ns, per_token_ns, tokens;
   int64_t last_scheduled_ns = 0, last_issued_ns = 0;  // times of the last query
   int64_t last_done_ns = 0;                           // when the last query's last sample was finished
   int64_t active_ns = 0;                              // until the last completion of all
@@ -40,6 +42,7 @@ struct LoadgenFinishedSample {
   uint32_t index = 0;
   Nanoseconds scheduled = 0, issued = 0, done = 0;  // on the run's Clock
   bool logged = false;                              // its answer belongs into the accuracy log
+  int64_t tokens = 0;                               // in the answer, where latencies of tokens are measured
   std::string_view answer;                          // bytes, where logged; valid during the call
 };
 

@@ -62,11 +62,20 @@ LoadgenLogs::LoadgenLogs(const std::string& folder, const LoadgenLogNames& names
 
 void LoadgenLogs::on_sample(const LoadgenFinishedSample& sample) {
   if (sample.logged) {
-    accuracy_out_ << fmt::format("{}{{ \"seq_id\" : {}, \"qsl_idx\" : {}, \"data\" : \"{}\" }}", any_answer_ ? ",\n" : "\n",
-                                 sample.sequence, sample.index, hex_upper(sample.answer));
+    accuracy_out_ << fmt::format("{}{{ \"seq_id\" : {}, \"qsl_idx\" : {}, \"data\" : \"{}\"{} }}", any_answer_ ? ",\n" : "\n",
+                                 sample.sequence, sample.index, hex_upper(sample.answer), tokens_text(sample));
     any_answer_ = true;
   }
   if (trace_out_.is_open()) trace(sample);
+}
+
+// The first token as the target would deliver it alone, and how many there are.
+std::string LoadgenLogs::tokens_text(const LoadgenFinishedSample& sample) const {
+  if (!settings_.token_latencies) return "";
+  const std::string count = fmt::format(", \"token_count\" : {}", sample.tokens);
+  if (settings_.scenario == LoadgenScenario::offline) return count;
+  const size_t bytes = sample.tokens > 0 ? sample.answer.size() / static_cast<size_t>(sample.tokens) : 0;
+  return fmt::format(", \"token_data\" : \"{}\"", hex_upper(sample.answer.substr(0, bytes))) + count;
 }
 
 // Chrome's trace events, times in us.

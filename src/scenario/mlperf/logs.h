@@ -24,6 +24,7 @@ class LoadgenLogs final : public LoadgenObserver {
   void finish(const LoadgenVerdict* verdict);
 
  private:
+  std::string tokens_text(const LoadgenFinishedSample& sample) const;
   void trace(const LoadgenFinishedSample& sample);
 
   std::string folder_;

@@ -16,14 +16,17 @@ constexpr int64_t most_pieces = 4096;
 
 }  // namespace
 
-LoadgenOutstanding::LoadgenOutstanding(Target& target, Clock& clock, LoadgenAnswer answer, Finish finish)
-    : target_(target), limits_(target.limits()), answer_(std::move(answer)), finish_(std::move(finish)) {
+LoadgenOutstanding::LoadgenOutstanding(Target& target, Clock& clock, LoadgenAnswer answer, bool keeps_tokens, Finish finish)
+    : target_(target), limits_(target.limits()), answer_(std::move(answer)), keeps_tokens_(keeps_tokens), finish_(std::move(finish)) {
   pieces_.resize(static_cast<size_t>(std::clamp<int64_t>(limits_.max_in_flight, 1, most_pieces)));
   for (size_t i = pieces_.size(); i-- > 0;) free_.push_back(static_cast<uint32_t>(i));
   target_.on_completion([this, queue = queue_, &clock](std::span<const Completed> completed) {
     const Nanoseconds end = clock.now();
     if (answer_) {
       for (const Completed& c : completed) keep_answers(c);
+    }
+    if (keeps_tokens_) {
+      for (const Completed& c : completed) keep_tokens(c);
     }
     queue->push(completed, end);
     clock.notify();
@@ -32,15 +35,32 @@ LoadgenOutstanding::LoadgenOutstanding(Target& target, Clock& clock, LoadgenAnsw
 
 LoadgenOutstanding::~LoadgenOutstanding() { target_.on_completion({}); }
 
-// Runs on the Target's thread, for a piece that is in flight: the driving thread does not touch it.
-void LoadgenOutstanding::keep_answers(const Completed& completed) {
-  if (completed.status != Status::ok || completed.query >= pieces_.size()) return;
+// Runs on the Target's thread, for a piece that is in flight: the driving thread does not touch it. Empty for what is not in flight.
+LoadgenOutstanding::Piece* LoadgenOutstanding::piece_of(const Completed& completed) {
+  if (completed.status != Status::ok || completed.query >= pieces_.size()) return nullptr;
   Piece& piece = pieces_[completed.query];
-  if (piece.query == nullptr || piece.query->logged.empty() || completed.first + completed.count > piece.count) return;
+  return piece.query == nullptr || completed.first + completed.count > piece.count ? nullptr : &piece;
+}
+
+void LoadgenOutstanding::keep_answers(const Completed& completed) {
+  Piece* piece = piece_of(completed);
+  if (piece == nullptr || piece->query->logged.empty()) return;
   for (uint32_t i = 0; i < completed.count; ++i) {
     const uint32_t at = completed.first + i;
-    if (piece.query->logged[piece.first + at]) piece.answers[at] = answer_(completed.outputs, completed.row + i);
+    if (piece->query->logged[piece->first + at]) piece->answers[at] = answer_(completed.outputs, completed.row + i);
   }
+}
+
+void LoadgenOutstanding::keep_tokens(const Completed& completed) {
+  Piece* piece = piece_of(completed);
+  if (piece == nullptr) return;
+  LoadgenTokens tokens;
+  const auto first = std::ranges::find_if(completed.marks, [](const Mark& mark) {
+    return mark.clock == 0 && (mark.id == MarkId::tokens || mark.id == MarkId::reasoning_tokens);
+  });
+  if (first != completed.marks.end()) tokens.first = first->ns;
+  if (completed.tokens != nullptr) tokens.count = std::max<int64_t>(0, completed.tokens->output);
+  for (uint32_t i = 0; i < completed.count; ++i) piece->tokens[completed.first + i] = tokens;
 }
 
 void LoadgenOutstanding::add(LoadgenIssuedQuery query) {
@@ -61,6 +81,7 @@ bool LoadgenOutstanding::take_piece() {
   piece.first = static_cast<uint32_t>(query.sent);
   piece.count = piece.remaining = static_cast<uint32_t>(count);
   if (!query.logged.empty()) piece.answers.assign(piece.count, {});
+  if (keeps_tokens_) piece.tokens.assign(piece.count, {});
   submitting_.push_back({id, query.scheduled, std::span<const uint32_t>(query.indices).subspan(piece.first, piece.count)});
   query.sent += count;
   if (query.sent == query.query.samples) unsent_.pop_front();
@@ -93,7 +114,7 @@ void LoadgenOutstanding::finish(const CompletionQueue::Entry& entry) {
     const size_t at = entry.first + i;
     if (--query.remaining == 0) --unfinished_;
     const std::string_view answer = query.logged.empty() ? std::string_view() : std::string_view(piece->answers[at]);
-    finish_(query, piece->first + at, entry.end, answer);
+    finish_(query, piece->first + at, entry.end, answer, keeps_tokens_ ? piece->tokens[at] : LoadgenTokens{});
   }
   piece->remaining -= entry.count;
   if (piece->remaining > 0) return;

@@ -18,13 +18,20 @@ struct LoadgenIssuedQuery {
   int64_t sent = 0, remaining = 0;  // samples
 };
 
+// What a Target says of a sample's tokens.
+struct LoadgenTokens {
+  Nanoseconds first = 0;  // when the first was delivered; 0: it is not known
+  int64_t count = 0;
+};
+
 // The driving thread's, but for the Target's completions. One phase.
 class LoadgenOutstanding {
  public:
   // Called for each sample that is finished, `at` in its query; query.remaining is 0 with the last one.
-  using Finish = std::function<void(const LoadgenIssuedQuery& query, size_t at, Nanoseconds done, std::string_view answer)>;
+  using Finish =
+      std::function<void(const LoadgenIssuedQuery& query, size_t at, Nanoseconds done, std::string_view answer, LoadgenTokens tokens)>;
 
-  LoadgenOutstanding(Target& target, Clock& clock, LoadgenAnswer answer, Finish finish);
+  LoadgenOutstanding(Target& target, Clock& clock, LoadgenAnswer answer, bool keeps_tokens, Finish finish);
   ~LoadgenOutstanding();
   LoadgenOutstanding(const LoadgenOutstanding&) = delete;
   LoadgenOutstanding& operator=(const LoadgenOutstanding&) = delete;
@@ -40,14 +47,18 @@ class LoadgenOutstanding {
     LoadgenIssuedQuery* query = nullptr;
     uint32_t first = 0, count = 0, remaining = 0;
     std::vector<std::string> answers;
+    std::vector<LoadgenTokens> tokens;
   };
   bool take_piece();
+  Piece* piece_of(const Completed& completed);
   void keep_answers(const Completed& completed);
+  void keep_tokens(const Completed& completed);
   void finish(const CompletionQueue::Entry& entry);
 
   Target& target_;
   TargetLimits limits_;
   LoadgenAnswer answer_;
+  bool keeps_tokens_;
   Finish finish_;
   std::shared_ptr<CompletionQueue> queue_ = std::make_shared<CompletionQueue>();
   std::deque<LoadgenIssuedQuery> queries_;  // from the oldest unfinished one on

@@ -15,7 +15,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, what); }
 
-// The rounds' rules for ResNet-50 and what holds for all, in the terms of mlperf.conf; below them, of benchmarks that earlier rounds had.
+// The rounds' rules for ResNet-50 and what holds for all, in the terms of mlperf.conf; below them, of benchmarks that earlier rounds had,
+// and of language models whose tokens are timed.
 constexpr const char* round_rules = R"(
 *.SingleStream.target_latency = 10
 *.SingleStream.target_latency_percentile = 90
@@ -41,6 +42,39 @@ bert_large.Offline.min_query_count = 10833
 gnmt.*.performance_sample_count_override = 3003
 gnmt.Server.target_latency = 250
 gnmt.Server.target_latency_percentile = 97
+llama2-70b.*.performance_sample_count_override = 24576
+llama2-70b.*.use_token_latencies = 1
+llama2-70b.*.sample_concatenate_permutation = 1
+llama2-70b.Server.target_latency = 0
+llama2-70b.Server.ttft_latency = 2000
+llama2-70b.Server.tpot_latency = 200
+llama2-70b.Offline.min_query_count = 24576
+llama2-70b-interactive.*.performance_sample_count_override = 24576
+llama2-70b-interactive.*.use_token_latencies = 1
+llama2-70b-interactive.*.sample_concatenate_permutation = 1
+llama2-70b-interactive.Server.target_latency = 0
+llama2-70b-interactive.Server.ttft_latency = 450
+llama2-70b-interactive.Server.tpot_latency = 40
+llama3_1-8b.*.performance_sample_count_override = 13368
+llama3_1-8b.*.use_token_latencies = 1
+llama3_1-8b.*.sample_concatenate_permutation = 1
+llama3_1-8b.Server.target_latency = 0
+llama3_1-8b.Server.ttft_latency = 2000
+llama3_1-8b.Server.tpot_latency = 100
+llama3_1-8b.Offline.min_query_count = 13368
+llama3_1-8b-interactive.*.performance_sample_count_override = 13368
+llama3_1-8b-interactive.*.use_token_latencies = 1
+llama3_1-8b-interactive.*.sample_concatenate_permutation = 1
+llama3_1-8b-interactive.Server.target_latency = 0
+llama3_1-8b-interactive.Server.ttft_latency = 500
+llama3_1-8b-interactive.Server.tpot_latency = 30
+llama3_1-405b.*.performance_sample_count_override = 8313
+llama3_1-405b.*.use_token_latencies = 1
+llama3_1-405b.*.sample_concatenate_permutation = 1
+llama3_1-405b.Server.target_latency = 0
+llama3_1-405b.Server.ttft_latency = 6000
+llama3_1-405b.Server.tpot_latency = 175
+llama3_1-405b.Offline.min_query_count = 8313
 )";
 
 // Returns the size of the benchmark's own data set (ImageNet's, COCO's and SQuAD's validation sets, newstest2014); 0: not known here.
@@ -166,6 +200,11 @@ std::vector<std::string> deviations_of(const LoadgenRunSettings& run, const Load
   equal("target_latency_percentile", effective_settings(settings).target_latency_percentile,
         effective_settings(rules).target_latency_percentile);
   if (settings.scenario == LoadgenScenario::server) equal("target_latency in ns", settings.target_latency_ns, rules.target_latency_ns);
+  equal("use_token_latencies", settings.token_latencies, rules.token_latencies);
+  if (settings.token_latencies && settings.scenario == LoadgenScenario::server) {
+    equal("ttft_latency in ns", settings.ttft_latency_ns, rules.ttft_latency_ns);
+    equal("tpot_latency in ns", settings.tpot_latency_ns, rules.tpot_latency_ns);
+  }
   if (settings.scenario == LoadgenScenario::multi_stream) equal("samples_per_query", settings.samples_per_query, rules.samples_per_query);
   equal("sample_concatenate_permutation", settings.equal_issue, rules.equal_issue);
   if (official_samples(model) > 0) equal("the number of samples", settings.total_sample_count, official_samples(model));

@@ -38,6 +38,9 @@ void check_numbers(const LoadgenSettings& settings) {
   check_range("max_async_queries", settings.max_async_queries, 0, most_queries);
   check_range("expected_latency_ns", settings.expected_latency_ns, 1, most_duration_ms * 1000000);
   check_range("samples_per_query", settings.samples_per_query, 1, most_samples);
+  check_range("ttft_latency_ns", settings.ttft_latency_ns, 0, most_duration_ms * 1000000);
+  check_range("tpot_latency_ns", settings.tpot_latency_ns, 0, most_duration_ms * 1000000);
+  check_range("token_latency_scaling_factor", settings.token_latency_scaling_factor, 0, most_samples);
   check_range("accuracy_log_sampling_target", settings.accuracy_log_sampling_target, 0, most_queries);
   if (!(settings.accuracy_log_probability >= 0 && settings.accuracy_log_probability <= 1))
     refuse(fmt::format("accuracy_log_probability is {}; it must be from 0 to 1", settings.accuracy_log_probability));

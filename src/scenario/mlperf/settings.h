@@ -43,6 +43,11 @@ struct LoadgenSettings {
   bool equal_issue = false;                              // sample_concatenate_permutation: every sample equally often
   bool issue_unique = false, issue_same = false;         // performance mode: each sample once; TEST04's one sample again and again
   int64_t issue_same_index = 0;
+  // use_token_latencies: answers are tokens, and Server bounds their times at the percentile: until the first, and for each after it.
+  bool token_latencies = false;
+  int64_t ttft_latency_ns = 100000000, tpot_latency_ns = 100000000;
+  bool infers_tokens = false;  // infer_token_latencies: each sample counts for as many tokens as the factor says
+  int64_t token_latency_scaling_factor = 0;
   int64_t accuracy_log_sampling_target = 0;  // TEST01: about so many answers are logged in performance mode
   double accuracy_log_probability = 0;
 

@@ -27,6 +27,10 @@ class SummaryText {
   void validity();
   void statistics();
   void latencies(const LoadgenLatencies& latencies);
+  void token_score();
+  void token_statistics();
+  // LoadGen's words before and after a percentile, and its padding.
+  void token_latencies(const LoadgenLatencies& latencies, const char* what, const char* percentile, const char* padding);
   void parameters();
   bool is(LoadgenScenario scenario) const { return settings_.scenario == scenario; }
 
@@ -45,10 +49,16 @@ std::string SummaryText::make() {
   line("Scenario : {}", name_of(settings_.scenario));
   line("Mode     : {}", name_of(settings_.mode));
   score();
+  if (verdict_.tokens) token_score();
+  if (verdict_.inferred_tokens_per_s && is(LoadgenScenario::offline))
+    line("Tokens per second (inferred): {:g}", *verdict_.inferred_tokens_per_s);
+  if (verdict_.inferred_tokens_per_s && is(LoadgenScenario::server))
+    line("Completed tokens per second (inferred): {:.2f}", *verdict_.inferred_tokens_per_s);
   validity();
   line("");
   title("Additional Stats");
   statistics();
+  if (verdict_.tokens) token_statistics();
   line("");
   title("Test Parameters Used");
   parameters();
@@ -81,7 +91,13 @@ void SummaryText::validity() {
   line("  Early stopping satisfied: {}", yes(verdict_.early_stopping_met));
   if (!verdict_.valid) line("Recommendations:");
   for (const std::string& reason : verdict_.reasons) line(" * {}", reason);
-  if (!is(LoadgenScenario::offline)) line("Early Stopping Result:\n{}", verdict_.early_stopping);
+  if (is(LoadgenScenario::offline)) return;
+  if (verdict_.tokens) {
+    line("TTFT Early Stopping Result:\n{}", verdict_.tokens->first_stopping);
+    line("TPOT Early Stopping Result:\n{}", verdict_.tokens->each_stopping);
+  } else {
+    line("Early Stopping Result:\n{}", verdict_.early_stopping);
+  }
 }
 
 void SummaryText::statistics() {
@@ -102,10 +118,50 @@ void SummaryText::latencies(const LoadgenLatencies& latencies) {
     line("{:.2f} percentile latency (ns)   : {}", loadgen_percentiles[i] * 100, latencies.percentile_ns[i]);
 }
 
+void SummaryText::token_score() {
+  const LoadgenTokenVerdict& tokens = *verdict_.tokens;
+  if (is(LoadgenScenario::offline)) {
+    line("Tokens per second: {:g}", tokens.completed_per_s.value_or(NAN));
+  } else if (is(LoadgenScenario::server)) {
+    line("Completed tokens per second: {:.2f}", tokens.completed_per_s.value_or(NAN));
+  } else {
+    line("{:.1f}th first token percentile latency (ns) : {}", effective_.target_latency_percentile * 100,
+         tokens.first.target_percentile_ns);
+  }
+}
+
+void SummaryText::token_statistics() {
+  const LoadgenTokenVerdict& tokens = *verdict_.tokens;
+  line("");
+  if (is(LoadgenScenario::single_stream)) {
+    line("TPS w/ loadgen overhead         : {:.2f}", tokens.with_overhead_per_s.value_or(NAN));
+    line("TPS w/o loadgen overhead        : {:.2f}", tokens.without_overhead_per_s.value_or(NAN));
+  } else if (is(LoadgenScenario::server)) {
+    line("Completed tokens per second                 : {:.2f}", tokens.completed_per_s.value_or(NAN));
+  }
+  if (is(LoadgenScenario::offline)) return;
+  token_latencies(tokens.first, "First Token latency (ns)", "first token latency (ns)  ", "               ");
+  line("");
+  token_latencies(tokens.each, "Time per Output Token (ns)", "time to output token (ns)  ", "               ");
+}
+
+void SummaryText::token_latencies(const LoadgenLatencies& latencies, const char* what, const char* percentile, const char* padding) {
+  line("Min {} {}: {}", what, padding, latencies.min_ns);
+  line("Max {} {}: {}", what, padding, latencies.max_ns);
+  line("Mean {} {}: {}", what, padding + 1, latencies.mean_ns);
+  for (size_t i = 0; i < loadgen_percentiles.size(); ++i)
+    line("{:.2f} percentile {} : {}", loadgen_percentiles[i] * 100, percentile, latencies.percentile_ns[i]);
+}
+
 void SummaryText::parameters() {
   line("samples_per_query : {}", effective_.samples_per_query);
   line("target_qps : {:g}", effective_.target_qps);
-  line("target_latency (ns): {}", effective_.target_latency_ns);
+  if (settings_.token_latencies) {
+    line("ttft_latency (ns): {}", settings_.ttft_latency_ns);
+    line("tpot_latency (ns): {}", settings_.tpot_latency_ns);
+  } else {
+    line("target_latency (ns): {}", effective_.target_latency_ns);
+  }
   line("max_async_queries : {}", effective_.max_async_queries);
   line("min_duration (ms): {}", settings_.min_duration_ms);
   line("max_duration (ms): {}", settings_.max_duration_ms);

@@ -48,15 +48,21 @@ class Judge {
 
  private:
   void score();
+  void score_tokens();
   void check_duration();
   void check_counts();
   void check_latency();
-  void stop_server();
-  void stop_stream(const std::vector<int64_t>& sorted, int64_t& official_ns);
-  void also_estimate_99();
-  void refuse(bool& met, const std::string& why) {
+  void check_bound(const std::string& what, int64_t latency_ns, int64_t bound_ns);
+  void stop_early();
+  bool stop_on(const std::vector<int64_t>& samples, int64_t bound_ns, std::string& text);
+  bool stop_server(const std::vector<int64_t>& sorted, int64_t bound_ns, std::string& text);
+  bool stop_stream(const std::vector<int64_t>& sorted, int64_t& official_ns, std::string& text);
+  void also_estimate_99(const std::vector<int64_t>& sorted, std::string& text);
+  bool is(Scenario scenario) const { return settings_.scenario == scenario; }
+  bool refuse(bool& met, const std::string& why) {
     met = false;
     verdict_.reasons.push_back(why);
+    return false;
   }
 
   const LoadgenSettings& settings_;
@@ -65,29 +71,19 @@ class Judge {
   LoadgenVerdict verdict_;
 };
 
+double per_s(double count, int64_t ns) { return count / (static_cast<double>(ns) / 1e9); }
+
 LoadgenVerdict Judge::judge() {
   verdict_.samples = static_cast<int64_t>(result_.sample_latency_ns.size());
   verdict_.sample = summarize(result_.sample_latency_ns, effective_.target_latency_percentile);
   verdict_.query = summarize(result_.query_latency_ns, effective_.target_latency_percentile);
   score();
+  if (settings_.token_latencies) score_tokens();
   verdict_.min_duration_met = verdict_.min_queries_met = verdict_.latency_met = verdict_.early_stopping_met = true;
   check_latency();
   check_duration();
   check_counts();
-  switch (settings_.scenario) {
-    case Scenario::single_stream:
-      stop_stream(result_.sample_latency_ns, verdict_.early_stopping_90_ns);
-      if (verdict_.early_stopping_met) also_estimate_99();
-      break;
-    case Scenario::multi_stream:
-      stop_stream(result_.query_latency_ns, verdict_.early_stopping_99_ns);
-      break;
-    case Scenario::server:
-      stop_server();
-      break;
-    case Scenario::offline:
-      break;
-  }
+  stop_early();
   verdict_.valid = verdict_.reasons.empty();
   return std::move(verdict_);
 }
@@ -95,17 +91,20 @@ LoadgenVerdict Judge::judge() {
 // The last query begins the open end of the time: n - 1 intervals lie before it.
 void Judge::score() {
   const auto n = static_cast<double>(verdict_.samples);
-  const auto per_s = [](double count, int64_t ns) { return count / (static_cast<double>(ns) / 1e9); };
+  const auto factor = static_cast<double>(settings_.token_latency_scaling_factor);
   switch (settings_.scenario) {
     case Scenario::server: {
       const auto& latencies = result_.sample_latency_ns;
       verdict_.late_queries = latencies.end() - std::upper_bound(latencies.begin(), latencies.end(), effective_.target_latency_ns);
       if (result_.last_scheduled_ns > 0) verdict_.scheduled_per_s = per_s(n - 1, result_.last_scheduled_ns);
       if (result_.last_done_ns > 0) verdict_.completed_per_s = per_s(n - 1, result_.last_done_ns);
+      if (settings_.infers_tokens && result_.last_done_ns > 0)
+        verdict_.inferred_tokens_per_s = per_s(factor * (n - 1), result_.last_done_ns);
       break;
     }
     case Scenario::offline:
       if (verdict_.sample.max_ns > 0) verdict_.samples_per_s = per_s(n, verdict_.sample.max_ns);
+      if (settings_.infers_tokens && verdict_.sample.max_ns > 0) verdict_.inferred_tokens_per_s = per_s(factor * n, verdict_.sample.max_ns);
       break;
     case Scenario::single_stream:
       if (result_.last_issued_ns > 0) verdict_.qps_with_overhead = per_s(n - 1, result_.last_issued_ns);
@@ -116,12 +115,31 @@ void Judge::score() {
   }
 }
 
+void Judge::score_tokens() {
+  LoadgenTokenVerdict& tokens = verdict_.tokens.emplace();
+  for (const int64_t count : result_.tokens) tokens.count += count;
+  tokens.first = summarize(result_.first_token_ns, effective_.target_latency_percentile);
+  tokens.each = summarize(result_.per_token_ns, effective_.target_latency_percentile);
+  const auto count = static_cast<double>(tokens.count);
+  const int64_t completed = is(Scenario::offline) ? verdict_.sample.max_ns : result_.last_done_ns;
+  const int64_t all = verdict_.sample.mean_ns * verdict_.samples;
+  if (completed > 0) tokens.completed_per_s = per_s(count, completed);
+  if (result_.last_issued_ns > 0) tokens.with_overhead_per_s = per_s(count, result_.last_issued_ns);
+  if (all > 0) tokens.without_overhead_per_s = per_s(count, all);
+}
+
 void Judge::check_latency() {
-  if (settings_.scenario != Scenario::server || verdict_.sample.target_percentile_ns <= effective_.target_latency_ns) return;
+  if (!is(Scenario::server)) return;
+  if (!verdict_.tokens) return check_bound("latency", verdict_.sample.target_percentile_ns, effective_.target_latency_ns);
+  check_bound("time to first token", verdict_.tokens->first.target_percentile_ns, settings_.ttft_latency_ns);
+  check_bound("time per output token", verdict_.tokens->each.target_percentile_ns, settings_.tpot_latency_ns);
+}
+
+void Judge::check_bound(const std::string& what, int64_t latency_ns, int64_t bound_ns) {
+  if (latency_ns <= bound_ns) return;
   refuse(verdict_.latency_met,
-         fmt::format("p{:g} latency is {}, above the SLO of {}: lower target_qps", effective_.target_latency_percentile * 100,
-                     milliseconds_text(static_cast<double>(verdict_.sample.target_percentile_ns) / 1e6),
-                     milliseconds_text(static_cast<double>(effective_.target_latency_ns) / 1e6)));
+         fmt::format("p{:g} {} is {}, above the SLO of {}: lower target_qps", effective_.target_latency_percentile * 100, what,
+                     milliseconds_text(static_cast<double>(latency_ns) / 1e6), milliseconds_text(static_cast<double>(bound_ns) / 1e6)));
 }
 
 void Judge::check_duration() {
@@ -142,48 +160,70 @@ void Judge::check_counts() {
                      effective_.min_query_count, effective_.min_sample_count, result_.errors.empty() ? "" : ": " + result_.errors.front()));
 }
 
-void Judge::stop_server() {
-  const int64_t late = verdict_.late_queries, issued = result_.queries;
-  if (early_stopping_met(effective_.target_latency_percentile, issued, late)) {
-    verdict_.early_stopping = " * Run successful.";
+// LoadGen looks at the first token only where the others' times let the run stop.
+void Judge::stop_early() {
+  if (is(Scenario::offline)) return;
+  if (!verdict_.tokens) {
+    stop_on(result_.sample_latency_ns, effective_.target_latency_ns, verdict_.early_stopping);
     return;
   }
+  LoadgenTokenVerdict& tokens = *verdict_.tokens;
+  if (stop_on(result_.per_token_ns, settings_.tpot_latency_ns, tokens.each_stopping))
+    stop_on(result_.first_token_ns, settings_.ttft_latency_ns, tokens.first_stopping);
+}
+
+// Whether the run may stop, by the sorted latencies of its samples; MultiStream goes by its queries.
+bool Judge::stop_on(const std::vector<int64_t>& samples, int64_t bound_ns, std::string& text) {
+  if (is(Scenario::server)) return stop_server(samples, bound_ns, text);
+  if (is(Scenario::multi_stream)) return stop_stream(result_.query_latency_ns, verdict_.early_stopping_99_ns, text);
+  if (!stop_stream(samples, verdict_.early_stopping_90_ns, text)) return false;
+  also_estimate_99(samples, text);
+  return true;
+}
+
+bool Judge::stop_server(const std::vector<int64_t>& sorted, int64_t bound_ns, std::string& text) {
+  const int64_t late = sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), bound_ns), issued = result_.queries;
+  if (early_stopping_met(effective_.target_latency_percentile, issued, late)) {
+    text = " * Run successful.";
+    return true;
+  }
   const int64_t more = early_stopping_min_within(effective_.target_latency_percentile, late) + late - issued;
-  verdict_.early_stopping = fmt::format(
+  text = fmt::format(
       " * Run unsuccessful.\n * Processed {} queries.\n * Would need to run at least {} more queries,\n"
       " with the run being successful if every additional\n query were under latency.",
       issued, more);
-  refuse(verdict_.early_stopping_met,
-         fmt::format("early stopping: {} of {} queries were late; at least {} more, all in time, would show that the SLO is met", late,
-                     issued, more));
+  return refuse(verdict_.early_stopping_met,
+                fmt::format("early stopping: {} of {} queries were late; at least {} more, all in time, would show that the SLO is met",
+                            late, issued, more));
 }
 
-void Judge::stop_stream(const std::vector<int64_t>& sorted, int64_t& official_ns) {
+bool Judge::stop_stream(const std::vector<int64_t>& sorted, int64_t& official_ns, std::string& text) {
   const double percentile = effective_.target_latency_percentile;
   const int64_t fewest = fewest_queries(percentile);
   const auto found = estimate(sorted, percentile);
   if (!found) {
-    verdict_.early_stopping =
+    text =
         fmt::format(" * Only processed {} queries.\n * Need to process at least {} queries for early stopping.", result_.queries, fewest);
     return refuse(verdict_.early_stopping_met,
                   fmt::format("early stopping needs at least {} queries, {} were issued: raise min_query_count", fewest, result_.queries));
   }
   official_ns = *found;
-  verdict_.early_stopping = fmt::format(
+  text = fmt::format(
       " * Processed at least {} queries ({}).\n * Would discard {} highest latency queries.\n * Early stopping {:.1f}th percentile "
       "estimate: {}",
       fewest, result_.queries, *early_stopping_discards(percentile, result_.queries) - 1, percentile * 100, *found);
+  return true;
 }
 
 // Adds the 99th percentile, from which MultiStream's latency is inferred.
-void Judge::also_estimate_99() {
+void Judge::also_estimate_99(const std::vector<int64_t>& sorted, std::string& text) {
   constexpr double percentile = 0.99;
-  const auto found = estimate(result_.sample_latency_ns, percentile);
+  const auto found = estimate(sorted, percentile);
   if (found) {
     verdict_.early_stopping_99_ns = *found;
-    verdict_.early_stopping += fmt::format("\n * Early stopping 99.0th percentile estimate: {}", *found);
+    text += fmt::format("\n * Early stopping 99.0th percentile estimate: {}", *found);
   } else {
-    verdict_.early_stopping += fmt::format(
+    text += fmt::format(
         "\n * Not enough queries processed for 99.0th percentile\n early stopping estimate (would need to process at\n least {} total "
         "queries).",
         fewest_queries(percentile));

@@ -22,6 +22,15 @@ struct LoadgenLatencies {
   int64_t target_percentile_ns = 0;  // at the settings' target_latency_percentile
 };
 
+// What latencies of tokens add to a verdict. Latencies are 0 in Offline.
+struct LoadgenTokenVerdict {
+  int64_t count = 0;                          // tokens of all answers
+  LoadgenLatencies first, each;               // until the first token, and for each after it
+  std::string first_stopping, each_stopping;  // as early_stopping
+  // Tokens per second: until the last answer (Offline: of all answers at once), until the last query was issued, by the mean latency.
+  std::optional<double> completed_per_s, with_overhead_per_s, without_overhead_per_s;
+};
+
 struct LoadgenVerdict {
   bool valid = false;
   bool min_duration_met = false, min_queries_met = false, latency_met = false, early_stopping_met = false;
@@ -37,6 +46,8 @@ struct LoadgenVerdict {
   std::optional<double> samples_per_s;                            // Offline
   std::optional<double> qps_with_overhead, qps_without_overhead;  // SingleStream
   int64_t early_stopping_90_ns = 0, early_stopping_99_ns = 0;     // estimates; 0: none. SingleStream both, MultiStream the latter
+  std::optional<double> inferred_tokens_per_s;                    // Server, Offline
+  std::optional<LoadgenTokenVerdict> tokens;                      // where the settings measure latencies of tokens
 };
 
 // `result` is of a performance phase. Sorts its latencies.

@@ -62,6 +62,13 @@ LoadgenSettings draw_settings(Draw& draw) {
   } else if (draw.chance(0.3)) {
     settings.accuracy_log_probability = draw.real(0, 1);
   }
+  settings.token_latencies = draw.chance(0.3);
+  settings.ttft_latency_ns = draw.number(1, 1000) * 1000000;
+  settings.tpot_latency_ns = draw.number(1, 100) * 1000000;
+  if (!settings.token_latencies && draw.chance(0.1)) {
+    settings.infers_tokens = true;
+    settings.token_latency_scaling_factor = draw.number(1, 100);
+  }
   return settings;
 }
 
@@ -86,6 +93,11 @@ std::string describe(const LoadgenSettings& s) {
                         {"issue_unique", s.issue_unique},
                         {"issue_same", s.issue_same},
                         {"issue_same_index", s.issue_same_index},
+                        {"token_latencies", s.token_latencies},
+                        {"ttft_latency_ns", s.ttft_latency_ns},
+                        {"tpot_latency_ns", s.tpot_latency_ns},
+                        {"infers_tokens", s.infers_tokens},
+                        {"token_latency_scaling_factor", s.token_latency_scaling_factor},
                         {"accuracy_log_rng_seed", s.accuracy_log_rng_seed},
                         {"accuracy_log_sampling_target", s.accuracy_log_sampling_target},
                         {"accuracy_log_probability", s.accuracy_log_probability}}

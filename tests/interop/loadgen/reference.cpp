@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <regex>
 
 namespace deepgap {
@@ -46,8 +47,6 @@ class System final : public mlperf::SystemUnderTest {
   std::string name_ = "system";
 };
 
-}  // namespace
-
 void answer_at_once(const std::vector<mlperf::QuerySample>& samples) {
   for (const auto& sample : samples) {
     const auto value = static_cast<float>(sample.index % 1000);
@@ -55,6 +54,20 @@ void answer_at_once(const std::vector<mlperf::QuerySample>& samples) {
     mlperf::QuerySamplesComplete(&response, 1);
   }
 }
+
+void answer_with_tokens(const std::vector<mlperf::QuerySample>& samples) {
+  for (const auto& sample : samples) {
+    const std::array<int32_t, 2> tokens{static_cast<int32_t>(sample.index % 1000), 7};
+    mlperf::QuerySampleResponse first{sample.id, reinterpret_cast<uintptr_t>(tokens.data()), sizeof(tokens[0])};
+    mlperf::FirstTokenComplete(&first, 1);
+    mlperf::QuerySampleResponse response(sample.id, reinterpret_cast<uintptr_t>(tokens.data()), sizeof(tokens), 2);
+    mlperf::QuerySamplesComplete(&response, 1);
+  }
+}
+
+}  // namespace
+
+ReferenceAnswer instant_answer(const LoadgenSettings& settings) { return settings.token_latencies ? answer_with_tokens : answer_at_once; }
 
 mlperf::TestSettings reference_settings(const LoadgenSettings& settings) {
   const std::map<LoadgenScenario, mlperf::TestScenario> scenarios{{LoadgenScenario::single_stream, mlperf::TestScenario::SingleStream},
@@ -91,6 +104,11 @@ mlperf::TestSettings reference_settings(const LoadgenSettings& settings) {
   reference.performance_issue_same_index = static_cast<uint64_t>(settings.issue_same_index);
   reference.accuracy_sample_count_override = static_cast<uint64_t>(settings.accuracy_sample_count);
   reference.sample_concatenate_permutation = settings.equal_issue;
+  reference.use_token_latencies = settings.token_latencies;
+  reference.server_ttft_latency = static_cast<uint64_t>(settings.ttft_latency_ns);
+  reference.server_tpot_latency = static_cast<uint64_t>(settings.tpot_latency_ns);
+  reference.infer_token_latencies = settings.infers_tokens;
+  reference.token_latency_scaling_factor = static_cast<uint64_t>(settings.token_latency_scaling_factor);
   return reference;
 }
 

@@ -27,8 +27,9 @@ struct ReferenceRun {
 // Answers an issued query: with mlperf::QuerySamplesComplete, at once or later.
 using ReferenceAnswer = std::function<void(const std::vector<mlperf::QuerySample>&)>;
 
-// Completes samples with the bytes of the float `index % 1000`, as the recorded runs do.
-void answer_at_once(const std::vector<mlperf::QuerySample>& samples);
+// Completes samples at once with the bytes of the float `index % 1000`, as the recorded runs do; where latencies of tokens are measured,
+// with the tokens `index % 1000` and 7, as int32, the first of them delivered before.
+ReferenceAnswer instant_answer(const LoadgenSettings& settings);
 
 mlperf::TestSettings reference_settings(const LoadgenSettings& settings);
 ReferenceRun run_reference(const LoadgenSettings& settings, const std::filesystem::path& logs, bool trace, const ReferenceAnswer& answer);

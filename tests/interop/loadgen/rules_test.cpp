@@ -38,6 +38,15 @@ mlperf::TestSettings read_theirs(const std::string& user_path, const std::string
 }
 
 void expect_same(const mlperf::TestSettings& ours, const mlperf::TestSettings& theirs, LoadgenScenario scenario) {
+  EXPECT_EQ(ours.use_token_latencies, theirs.use_token_latencies);
+  EXPECT_EQ(ours.infer_token_latencies, theirs.infer_token_latencies);
+  if (ours.infer_token_latencies) {
+    EXPECT_EQ(ours.token_latency_scaling_factor, theirs.token_latency_scaling_factor);
+  }
+  if (ours.use_token_latencies && scenario == LoadgenScenario::server) {
+    EXPECT_EQ(ours.server_ttft_latency, theirs.server_ttft_latency);
+    EXPECT_EQ(ours.server_tpot_latency, theirs.server_tpot_latency);
+  }
   switch (scenario) {
     case LoadgenScenario::single_stream:
       EXPECT_EQ(ours.single_stream_expected_latency_ns, theirs.single_stream_expected_latency_ns);
@@ -87,7 +96,7 @@ TEST(LoadgenInterop, ConfigurationFilesMeanTheSame) {
       "*.Server.target_latency_percentile = 97\n*.*.accuracy_sample_count_override = 500\n# end\n";
   TemporaryFolder folder;
   write_file_atomic(folder / "user.conf", user);
-  for (const std::string model : {"resnet50", "retinanet", "bert", "3d-unet", "another"}) {
+  for (const std::string model : {"resnet50", "retinanet", "bert", "3d-unet", "llama2-70b", "llama3_1-8b-interactive", "gptj", "another"}) {
     for (const ScenarioNames& names : scenarios) {
       SCOPED_TRACE(model + " " + names.theirs);
       const LoadgenSettings ours = read_ours(official_rules(), user, model, names);
@@ -100,13 +109,15 @@ TEST(LoadgenInterop, ConfigurationFilesMeanTheSame) {
 
 // This LoadGen's file is of round v6.1.
 TEST(LoadgenInterop, TheRulesBuiltInAreTheFiles) {
-  for (const ScenarioNames& names : scenarios) {
-    SCOPED_TRACE(names.theirs);
-    const LoadgenSettings file = read_ours(official_rules(), "", "resnet50", names);
-    const LoadgenSettings own = loadgen_run_settings({{"mlperf", "v6.1"}}, names.ours, "resnet50", 50000).settings;
-    expect_same(reference_settings(own), reference_settings(file), names.scenario);
-    EXPECT_EQ(own.performance_sample_count, file.performance_sample_count);
-  }
+  for (const std::string model :
+       {"resnet50", "llama2-70b", "llama2-70b-interactive", "llama3_1-8b", "llama3_1-8b-interactive", "llama3_1-405b"})
+    for (const ScenarioNames& names : scenarios) {
+      SCOPED_TRACE(model + " " + names.theirs);
+      const LoadgenSettings file = read_ours(official_rules(), "", model, names);
+      const LoadgenSettings own = loadgen_run_settings({{"mlperf", "v6.1"}}, names.ours, model, 50000).settings;
+      expect_same(reference_settings(own), reference_settings(file), names.scenario);
+      EXPECT_EQ(own.performance_sample_count, file.performance_sample_count);
+    }
 }
 
 }  // namespace

@@ -21,6 +21,15 @@ class TargetSystem {
   }
   ~TargetSystem() { target_.on_completion({}); }
 
+  void first_token(uint64_t query) {
+    std::vector<mlperf::QuerySampleResponse> responses;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& sample : pieces_.at(query)) responses.push_back({sample.id, 0, 0});
+    }
+    mlperf::FirstTokenComplete(responses.data(), responses.size());
+  }
+
   void issue(const std::vector<mlperf::QuerySample>& samples) {
     const auto most = static_cast<size_t>(target_.limits().max_samples);
     for (size_t at = 0; at < samples.size(); at += most) {
@@ -47,6 +56,7 @@ class TargetSystem {
       const auto& piece = pieces_.at(completed.query);
       for (uint32_t i = 0; i < completed.count; ++i) responses.push_back({piece[completed.first + i].id, 0, 0});
     }
+    for (auto& response : responses) response.n_tokens = completed.tokens == nullptr ? 0 : completed.tokens->output;
     mlperf::QuerySamplesComplete(responses.data(), responses.size());
   }
 

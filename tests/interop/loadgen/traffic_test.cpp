@@ -104,7 +104,7 @@ void expect_arrivals(const Traffic& ours, const std::filesystem::path& folder) {
 void expect_same_traffic(const LoadgenSettings& settings) {
   TemporaryFolder folder;
   const bool server = settings.scenario == LoadgenScenario::server;
-  const ReferenceRun theirs = run_reference(settings, folder.path(), server, answer_at_once);
+  const ReferenceRun theirs = run_reference(settings, folder.path(), server, instant_answer(settings));
   const Traffic ours = our_traffic(settings);
   EXPECT_TRUE(ours.loaded == theirs.loaded);
   if (ends_by_time(settings)) {

@@ -33,14 +33,16 @@ struct Case {
   TimedTarget::Latency latency;
   TargetLimits limits{1, 1000000};
   Verdict expected;
+  TimedTokens tokens;
 };
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 Verdict reference_verdict(const Case& c) {
   TemporaryFolder folder;
-  TimedTarget target(c.latency, c.limits);
+  TimedTarget target(c.latency, c.limits, c.tokens);
   TargetSystem system(target);
+  if (c.settings.scenario != LoadgenScenario::offline) target.on_first_token([&](uint64_t query) { system.first_token(query); });
   run_reference(c.settings, folder.path(), false, [&](const std::vector<mlperf::QuerySample>& samples) { system.issue(samples); });
   std::map<std::string, nlohmann::json> entries;
   for (const DetailEntry& entry : read_detail(folder / "mlperf_log_detail.txt")) entries[entry.key] = entry.value;
@@ -50,8 +52,8 @@ Verdict reference_verdict(const Case& c) {
 }
 
 Verdict our_verdict(const Case& c) {
-  TimedTarget target(c.latency, c.limits);
   const auto clock = make_real_clock();
+  TimedTarget target(c.latency, c.limits, c.tokens, clock.get());
   const std::atomic<bool> interrupted{false};
   auto results = drive_loadgen({.settings = c.settings, .target = &target, .clock = clock.get()}, interrupted);
   const LoadgenVerdict verdict = judge(c.settings, results.back());
@@ -118,6 +120,20 @@ std::vector<Case> cases() {
   all.push_back({"offline_valid", settings_of(offline, 100, 400), always(microseconds(500000)), {64, 1000000}, valid});
   all.push_back(
       {"offline_too_short", settings_of(offline, 3000, 400), always(microseconds(100)), {64, 1000000}, {false, false, true, true, true}});
+  const auto add_tokens = [&](const char* name, LoadgenSettings settings, microseconds first, TargetLimits limits, Verdict expected) {
+    settings.token_latencies = true;
+    settings.ttft_latency_ns = 1'000'000'000;
+    if (settings.tpot_latency_ns == LoadgenSettings().tpot_latency_ns) settings.tpot_latency_ns = 1'000'000'000;
+    all.push_back({name, settings, always(first + microseconds(400)), limits, expected, {always(first), 5}});
+  };
+  add_tokens("server_tokens_valid", settings_of(server, 500, 100), microseconds(200), {1, 1000000}, valid);
+  add_tokens("server_first_tokens_late", settings_of(server, 500, 100), microseconds(1500000), {1, 1000000},
+             {false, true, true, false, false});
+  LoadgenSettings late_tokens = settings_of(server, 500, 100);
+  late_tokens.tpot_latency_ns = 10'000;
+  add_tokens("server_later_tokens_late", late_tokens, microseconds(200), {1, 1000000}, {false, true, true, false, false});
+  add_tokens("single_stream_tokens_valid", settings_of(single_stream, 50, 70), microseconds(300), {1, 1}, valid);
+  add_tokens("offline_tokens_valid", settings_of(offline, 100, 400), microseconds(500000), {64, 1000000}, valid);
   return all;
 }
 

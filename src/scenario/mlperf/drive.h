@@ -28,7 +28,7 @@ struct LoadgenPhaseResult {
   int64_t queries = 0;                     // issued
   std::vector<int64_t> sample_latency_ns;  // in the order of issue
   std::vector<int64_t> query_latency_ns;   // MultiStream: until the query's last sample
-  // Of token latencies, in the order of issue: until the first token (not Offline), for each token after it, tokens of the answer.
+  // Where latencies of tokens are measured, in the order of issue: time to the first token and for each after it (not Offline), tokens.
   std::vector<int64_t> first_token_ns, per_token_ns, tokens;
   int64_t last_scheduled_ns = 0, last_issued_ns = 0;  // times of the last query
   int64_t last_done_ns = 0;                           // when the last query's last sample was finished

@@ -24,9 +24,11 @@ class ScriptedTarget final : public Target {
   ScriptedTarget(Clock& clock, TargetLimits limits, std::function<Nanoseconds(uint64_t)> latency)
       : clock_(clock), limits_(limits), latency_(std::move(latency)) {}
 
-  std::set<uint64_t> failing;                // queries that complete as failed
-  bool outlives = false;                     // those failures, where it is asked to
-  bool inside_submit = false;                // complete before submit() returns instead
+  std::set<uint64_t> failing;  // queries that complete as failed
+  bool outlives = false;       // those failures, where it is asked to
+  bool inside_submit = false;  // complete before submit() returns instead
+  int64_t tokens = 0;          // in each answer; the first comes after `first_token`
+  Nanoseconds first_token = 0;
   std::vector<std::vector<uint32_t>> asked;  // the samples of each query
   int64_t in_flight = 0, most_in_flight = 0, cancels = 0;
 
@@ -40,10 +42,11 @@ class ScriptedTarget final : public Target {
       most_in_flight = std::max(most_in_flight, ++in_flight);
       const Completed done{query.id, 0, static_cast<uint32_t>(query.samples.size()),
                            failing.count(asked.size() - 1) != 0 ? Status::failed : Status::ok};
+      const Nanoseconds begin = clock_.now();
       if (inside_submit) {
-        complete(done);
+        complete(done, begin);
       } else {
-        clock_.schedule(clock_.now() + latency_(asked.size() - 1), [this, done] { complete(done); });
+        clock_.schedule(begin + latency_(asked.size() - 1), [this, done, begin] { complete(done, begin); });
       }
     }
   }
@@ -57,8 +60,12 @@ class ScriptedTarget final : public Target {
   void cancel() override { ++cancels; }
 
  private:
-  void complete(Completed done) {
+  void complete(Completed done, Nanoseconds begin) {
     --in_flight;
+    const Mark first{.id = MarkId::tokens, .ns = begin + first_token};
+    const TokenCounts counts{.output = tokens};
+    if (tokens > 0) done.marks = std::span(&first, 1);
+    if (tokens > 0) done.tokens = &counts;
     const Error error(ErrorKind::internal, "the scripted failure");
     if (done.status == Status::failed && outliving_) done.error = &error;
     failed_ |= done.status == Status::failed && !outliving_;

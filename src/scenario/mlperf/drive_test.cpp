@@ -38,6 +38,7 @@ struct Driven {
   TargetLimits limits{8, 1000};
   std::function<Nanoseconds(uint64_t)> latency = [](uint64_t) { return 2 * ms; };
   bool inside_submit = false;
+  int64_t tokens = 0;
   LoadgenAnswer answer;
   LoadgenObserver* observer = nullptr;
 
@@ -49,6 +50,8 @@ struct Driven {
   void go() {
     target = std::make_unique<ScriptedTarget>(*clock, limits, latency);
     target->inside_submit = inside_submit;
+    target->tokens = tokens;
+    target->first_token = ms;
     results = drive_loadgen({settings, target.get(), clock.get(), observer, answer}, not_interrupted);
     if (settings.mode != LoadgenMode::accuracy) verdict = judge(settings, results.back());
   }
@@ -72,6 +75,52 @@ TEST(LoadgenDrive, ServerIssuesOnTimeAndCountsFromThen) {
   EXPECT_EQ(run.verdict.sample.max_ns, 2 * ms);
   EXPECT_TRUE(run.verdict.valid);
   EXPECT_NEAR(*run.verdict.completed_per_s, 1000, 100);
+}
+
+// The first of five tokens after 1 ms, the last after 9.
+Driven generating(LoadgenScenario scenario) {
+  Driven run(base(scenario));
+  run.settings.token_latencies = true;
+  run.settings.target_latency_ns = 0;  // which no longer counts
+  run.settings.ttft_latency_ns = 1 * ms;
+  run.settings.tpot_latency_ns = 2 * ms;
+  run.limits = {1, 1000};
+  run.latency = [](uint64_t) { return 9 * ms; };
+  run.tokens = 5;
+  return run;
+}
+
+TEST(LoadgenDrive, TokensAreTimed) {
+  for (const LoadgenScenario scenario : {LoadgenScenario::server, LoadgenScenario::single_stream, LoadgenScenario::offline}) {
+    Driven run = generating(scenario);
+    run.go();
+    ASSERT_TRUE(run.verdict.tokens) << name_of(scenario);
+    EXPECT_EQ(run.verdict.tokens->count, 5 * run.verdict.samples);
+    EXPECT_EQ(run.verdict.tokens->first.max_ns, scenario == LoadgenScenario::offline ? 0 : 1 * ms);
+    EXPECT_EQ(run.verdict.tokens->each.max_ns, scenario == LoadgenScenario::offline ? 0 : 2 * ms);
+    EXPECT_TRUE(run.verdict.latency_met) << name_of(scenario);
+    EXPECT_TRUE(run.results[0].errors.empty());
+  }
+}
+
+TEST(LoadgenDrive, LateTokensAreNotWithinTheirBounds) {
+  Driven first = generating(LoadgenScenario::server), later = generating(LoadgenScenario::server);
+  first.settings.ttft_latency_ns = ms - 1;
+  later.settings.tpot_latency_ns = 2 * ms - 1;
+  first.go();
+  later.go();
+  EXPECT_THAT(first.verdict.reasons.front(), HasSubstr("p99 time to first token is "));
+  EXPECT_THAT(later.verdict.reasons.front(), HasSubstr("p99 time per output token is "));
+  EXPECT_FALSE(first.verdict.early_stopping_met);
+  EXPECT_FALSE(later.verdict.early_stopping_met);
+}
+
+TEST(LoadgenDrive, AnAnswerOfOneTokenIsAnError) {
+  Driven run = generating(LoadgenScenario::single_stream);
+  run.tokens = 1;
+  run.go();
+  ASSERT_FALSE(run.results[0].errors.empty());
+  EXPECT_THAT(run.results[0].errors.front(), HasSubstr("one token"));
 }
 
 TEST(LoadgenDrive, WhatTheTargetCannotTakeYetWaitsAndTheWaitCounts) {

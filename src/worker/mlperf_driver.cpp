@@ -117,12 +117,16 @@ void note_run(const LoadgenRunSettings& run, Measured& measured) {
   measured.facts["stopping"] = fmt::format("MLPerf {}, LoadGen {}'s rules", run.round.name, run.round.version);
 }
 
-void note_tokens(const LoadgenSettings& settings, const LoadgenTokenVerdict& tokens, Measured& measured) {
+void note_tokens(const LoadgenSettings& settings, const LoadgenTokenVerdict& tokens, int64_t samples, Measured& measured) {
+  const auto set = [&](const char* metric, double value) { measured.estimates[metric] = {value, {}, {}, samples}; };
   measured.facts["mlperf.tokens"] = tokens.count;
+  if (tokens.completed_per_s) set("output_tokens_per_s", *tokens.completed_per_s);
   if (settings.scenario == LoadgenScenario::offline) return;
   const std::string percentile = fmt::format("p{:g}_ms", effective_settings(settings).target_latency_percentile * 100);
   measured.facts["mlperf.ttft_" + percentile] = static_cast<double>(tokens.first.target_percentile_ns) / 1e6;
   measured.facts["mlperf.tpot_" + percentile] = static_cast<double>(tokens.each.target_percentile_ns) / 1e6;
+  set("ttft_p50_ms", static_cast<double>(tokens.first.percentile_ns[0]) / 1e6);
+  set("tpot_ms", static_cast<double>(tokens.each.mean_ns) / 1e6);
 }
 
 void note_verdict(const LoadgenRunSettings& run, const LoadgenVerdict& verdict, const LoadgenPhaseResult& result, Measured& measured) {
@@ -131,7 +135,7 @@ void note_verdict(const LoadgenRunSettings& run, const LoadgenVerdict& verdict, 
   measured.facts["mlperf.queries"] = result.queries;
   measured.facts["mlperf.samples"] = verdict.samples;
   measured.facts["mlperf.early_stopping_met"] = verdict.early_stopping_met;
-  if (verdict.tokens) note_tokens(run.settings, *verdict.tokens, measured);
+  if (verdict.tokens) note_tokens(run.settings, *verdict.tokens, verdict.samples, measured);
   measured.verdict = verdict.valid ? Verdict::valid : Verdict::invalid;
   measured.reason = join(verdict.reasons, "; ");
   const double seconds = static_cast<double>(result.active_ns) / 1e9;

@@ -58,6 +58,8 @@ class GenerateNativeTest(StoreCase):
         self.assertIn(done.returncode, (0, 1), done.stderr)
         row = self.rows()[0]
         self.assertEqual(row["outcome"], "ok", row["reason"])
+        self.assertGreater(row["output_tokens_per_s"], 0)
+        self.assertGreater(row["ttft_p50_ms"], 0)
         with open(os.path.join(logs, "mlperf_log_detail.txt")) as file:
             entries = {entry["key"]: entry["value"] for entry in (json.loads(line.split(" ", 1)[1]) for line in file)}
         self.assertEqual(entries["requested_server_ttft_latency"], 30_000_000_000)

@@ -194,6 +194,7 @@ class DirectionSteps {
     step.state = state;
     step.cell_state = cell_state;
     if (state) step.sums = product_of(lowering_, operation_.name + " states", state_id_, weights_);
+    if (state && !step.sums) lowering_.refuse(operation_, "with states of this type");
     state_id_ = lowering_.add_value(lowering_.type(operation_.main.inputs[0]), shape());
     step.next = lowering_.write(state_id_, plain_form(lowering_.stored(state_id_), shape()));
     step.next.rounded = lowering_.numbers().compute == ComputeType::tf32 && step.next.form.element == Element::f32;

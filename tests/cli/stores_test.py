@@ -15,7 +15,7 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv[1])
 H200 = os.path.abspath("docs/results/h200-libtorch/h200.db")
-TWO_GPUS = os.path.abspath("docs/results/h200-libtorch/two-gpus.db")
+TWO_GPUS = os.path.abspath("docs/results/h200-native/two-gpus.db")
 
 
 def deepgap(*arguments, code=0):

@@ -41,7 +41,7 @@ TEST(PointConflicts, training_refuses_what_shapes_queries) {
 }
 
 TEST(PointConflicts, generation_refuses_batches_and_files) {
-  for (const char* option : {"mlperf", "max_batch", "end_to_end", "labels", "input"})
+  for (const char* option : {"max_batch", "end_to_end", "labels", "input"})
     EXPECT_THAT(refusal(point_of("generate", {{option, "2"}})), HasSubstr(std::string(option) + " does not apply to task generate"));
   Point point = point_of("generate", {});
   EXPECT_EQ(refusal(point), "no error");

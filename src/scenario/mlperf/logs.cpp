@@ -72,7 +72,7 @@ void LoadgenLogs::on_sample(const LoadgenFinishedSample& sample) {
 // The first token as the target would deliver it alone, and how many there are.
 std::string LoadgenLogs::tokens_text(const LoadgenFinishedSample& sample) const {
   if (!settings_.token_latencies) return "";
-  const std::string count = fmt::format(", \"token_count\" : {}", sample.tokens);
+  std::string count = fmt::format(", \"token_count\" : {}", sample.tokens);
   if (settings_.scenario == LoadgenScenario::offline) return count;
   const size_t bytes = sample.tokens > 0 ? sample.answer.size() / static_cast<size_t>(sample.tokens) : 0;
   return fmt::format(", \"token_data\" : \"{}\"", hex_upper(sample.answer.substr(0, bytes))) + count;

@@ -3,6 +3,7 @@
 #include "engine/cpu/fusion.h"
 #include "engine/cpu/isa.h"
 #include "engine/cpu/pieces.h"
+#include "engine/passes/edit.h"
 #include "engine/passes/independent_samples.h"
 #include "engine/passes/loops.h"
 #include "engine/passes/quantization.h"
@@ -29,15 +30,6 @@ std::vector<size_t> part_bytes(const Graph& graph, const std::vector<ValueId>& i
     bytes.push_back(static_cast<size_t>(element_count(known_shape(graph, id)) / parts) *
                     byte_size(graph.values[static_cast<size_t>(id)].type));
   return bytes;
-}
-
-bool has_known_shapes(const Graph& graph, const Node& node) {
-  const auto known = [&](ValueId id) {
-    if (id == no_value) return true;
-    const auto& dims = graph.values[static_cast<size_t>(id)].dims;
-    return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
-  };
-  return std::all_of(node.inputs.begin(), node.inputs.end(), known) && std::all_of(node.outputs.begin(), node.outputs.end(), known);
 }
 
 // Operations per byte of activations read or written, when each takes `activation_bytes`.

@@ -230,6 +230,13 @@ struct Parameters {
     text += fmt::format("{}{}{}* {}", text.empty() ? "" : ", ", is_read ? "const " : "", c_type(operand->form.element), name);
     (is_read ? read : written).push_back(*operand);
   }
+  void add_given(const RecurrentKernel& kernel) {
+    add(kernel.bias, "bias", true);
+    add(kernel.lengths, "given_lengths", true);
+    add(kernel.state, "initial", true);
+    add(kernel.cell_state, "initial_cell", true);
+    add(kernel.peepholes, "peepholes", true);
+  }
 };
 
 RecurrentLaunch launch_of(const std::string& entry, std::string text, Parameters parameters, unsigned threads) {
@@ -241,11 +248,7 @@ Parameters parameters_of(const RecurrentKernel& kernel) {
   Parameters all;
   all.add(kernel.products, "products", true);
   all.add(kernel.weights, "weight", true);
-  all.add(kernel.bias, "bias", true);
-  all.add(kernel.lengths, "given_lengths", true);
-  all.add(kernel.state, "initial", true);
-  all.add(kernel.cell_state, "initial_cell", true);
-  all.add(kernel.peepholes, "peepholes", true);
+  all.add_given(kernel);
   all.add(kernel.outputs, "outputs", false);
   all.add(kernel.last, "last", false);
   all.add(kernel.last_cell, "last_cell", false);
@@ -310,11 +313,7 @@ RecurrentLaunch recurrent_step(const std::string& stem, RecurrentKernel kernel, 
   parameters.add(step.number, "step_at", true);
   parameters.add(kernel.products, "products", true);
   parameters.add(step.sums, "sums", true);
-  parameters.add(kernel.bias, "bias", true);
-  parameters.add(kernel.lengths, "given_lengths", true);
-  parameters.add(kernel.state, "initial", true);
-  parameters.add(kernel.cell_state, "initial_cell", true);
-  parameters.add(kernel.peepholes, "peepholes", true);
+  parameters.add_given(kernel);
   parameters.add(step.next, "next", false);
   parameters.add(step.next_cell, "next_cell", false);
   parameters.add(kernel.outputs, "outputs", false);

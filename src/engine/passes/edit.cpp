@@ -13,6 +13,11 @@ bool is_graph_output(const Graph& graph, ValueId id) {
   return std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
 }
 
+bool has_known_shapes(const Graph& graph, const Node& node) {
+  const auto known = [&](ValueId id) { return id == no_value || is_known(graph, id); };
+  return std::ranges::all_of(node.inputs, known) && std::ranges::all_of(node.outputs, known);
+}
+
 void replace_uses(Graph& graph, ValueId from, ValueId to) {
   for (auto& node : graph.nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
   std::replace(graph.outputs.begin(), graph.outputs.end(), from, to);

@@ -11,6 +11,7 @@ namespace deepgap {
 
 bool is_onnx_op(const Node& node, std::string_view op);  // only for operators of the default domain
 bool is_graph_output(const Graph& graph, ValueId id);
+bool has_known_shapes(const Graph& graph, const Node& node);  // all that it reads and makes has them
 // Makes every node and graph output that reads `from` read `to` instead.
 void replace_uses(Graph& graph, ValueId from, ValueId to);
 // Adds a value, or a constant, with a name that no other value has, made from `stem`.

@@ -11,11 +11,6 @@ namespace deepgap {
 
 namespace {
 
-bool has_known_size(const Graph& graph, ValueId id) {
-  const auto& dims = graph.values[static_cast<size_t>(id)].dims;
-  return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
-}
-
 // Nodes that a value of unknown size connects, in order: each of these lists is to become one node.
 std::vector<std::vector<size_t>> connected(const Graph& graph) {
   std::map<ValueId, size_t> list_of;  // value -> its list
@@ -25,7 +20,7 @@ std::vector<std::vector<size_t>> connected(const Graph& graph) {
     std::vector<ValueId> open;
     for (const auto* ids : {&node.inputs, &node.outputs})
       for (const ValueId id : *ids)
-        if (id != no_value && !has_known_size(graph, id)) open.push_back(id);
+        if (id != no_value && !is_known(graph, id)) open.push_back(id);
     if (open.empty()) continue;
     const size_t mine = lists.size();
     lists.push_back({});
@@ -114,7 +109,7 @@ void join_sized_by_data(Graph& graph) {
   std::vector<bool> erase(graph.nodes.size(), false);
   for (const std::vector<size_t>& list : connected(graph)) {
     const std::vector<ValueId> results = results_of(graph, list);
-    const bool sized = std::all_of(results.begin(), results.end(), [&](ValueId id) { return has_known_size(graph, id); });
+    const bool sized = std::all_of(results.begin(), results.end(), [&](ValueId id) { return is_known(graph, id); });
     if (!sized || is_interrupted(graph, list)) continue;  // stays as it is, to be refused by name
     Node joined = region(graph, list, results);
     for (const size_t i : list) erase[i] = true;

@@ -14,13 +14,6 @@ namespace {
 
 constexpr size_t before_carried = 2;  // the number of iterations, or its limit, and the condition
 
-bool holds_graphs(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    return std::ranges::any_of(node.attributes,
-                               [](const auto& each) { return std::holds_alternative<std::shared_ptr<const Graph>>(each.second); });
-  });
-}
-
 std::map<std::string, ValueId> by_name(const Graph& graph) {
   std::map<std::string, ValueId> ids;
   for (size_t id = 0; id < graph.values.size(); ++id) ids.emplace(graph.values[id].name, static_cast<ValueId>(id));
@@ -48,11 +41,9 @@ bool take_in(const Graph& around, const std::map<std::string, ValueId>& outer, G
 }
 
 bool sizes_known(const Graph& graph) {
-  const auto all_known = [&](const std::vector<ValueId>& ids) {
-    return std::ranges::all_of(ids, [&](ValueId id) { return id == no_value || is_known(graph, id); });
-  };
-  return all_known(graph.inputs) && all_known(graph.outputs) &&
-         std::ranges::all_of(graph.nodes, [&](const Node& node) { return all_known(node.inputs) && all_known(node.outputs); });
+  const auto known = [&](ValueId id) { return is_known(graph, id); };
+  return std::ranges::all_of(graph.inputs, known) && std::ranges::all_of(graph.outputs, known) &&
+         std::ranges::all_of(graph.nodes, [&](const Node& node) { return has_known_shapes(graph, node); });
 }
 
 // The body with the sizes of what the node reads, from which all others follow.
@@ -83,7 +74,9 @@ void close_loops(Graph& graph) {
     Graph body = loop_body(node);
     const size_t carried = node.inputs.size() - before_carried;
     const bool complete = std::none_of(node.inputs.begin() + before_carried, node.inputs.end(), [](ValueId id) { return id == no_value; });
-    if (!complete || body.inputs.size() != node.inputs.size() || body.outputs.size() != carried + 1 || holds_graphs(body)) continue;
+    if (!complete || body.inputs.size() != node.inputs.size() || body.outputs.size() != carried + 1 ||
+        std::ranges::any_of(body.nodes, has_body))
+      continue;
     Node closed = node;
     closed.domain = "deepgap";
     if (!take_in(graph, outer, body, closed)) continue;

@@ -2,6 +2,7 @@
 
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
+#include "model/node_body.h"
 #include "model/packed_weights.h"
 #include "model/random_numbers.h"
 
@@ -15,11 +16,6 @@ namespace {
 
 // A fold may not blow a small file up into a large model (an Expand of a scalar).
 constexpr size_t free_growth_bytes = size_t{16} << 20;
-
-bool has_body(const Node& node) {
-  return std::any_of(node.attributes.begin(), node.attributes.end(),
-                     [](const auto& item) { return std::holds_alternative<std::shared_ptr<const Graph>>(item.second); });
-}
 
 bool is_quantized_constant(const Graph& graph, const Node& node) {
   if (node.op != "DequantizeLinear" || !node.domain.empty()) return false;

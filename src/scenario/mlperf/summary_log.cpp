@@ -29,8 +29,7 @@ class SummaryText {
   void latencies(const LoadgenLatencies& latencies);
   void token_score();
   void token_statistics();
-  // LoadGen's words before and after a percentile, and its padding.
-  void token_latencies(const LoadgenLatencies& latencies, const char* what, const char* percentile, const char* padding);
+  void token_latencies(const LoadgenLatencies& latencies, const char* what, const char* percentile);  // LoadGen's words
   void parameters();
   bool is(LoadgenScenario scenario) const { return settings_.scenario == scenario; }
 
@@ -140,17 +139,17 @@ void SummaryText::token_statistics() {
     line("Completed tokens per second                 : {:.2f}", tokens.completed_per_s.value_or(NAN));
   }
   if (is(LoadgenScenario::offline)) return;
-  token_latencies(tokens.first, "First Token latency (ns)", "first token latency (ns)  ", "               ");
+  token_latencies(tokens.first, "First Token latency (ns)", "first token latency (ns)");
   line("");
-  token_latencies(tokens.each, "Time per Output Token (ns)", "time to output token (ns)  ", "               ");
+  token_latencies(tokens.each, "Time per Output Token (ns)", "time to output token (ns)");
 }
 
-void SummaryText::token_latencies(const LoadgenLatencies& latencies, const char* what, const char* percentile, const char* padding) {
-  line("Min {} {}: {}", what, padding, latencies.min_ns);
-  line("Max {} {}: {}", what, padding, latencies.max_ns);
-  line("Mean {} {}: {}", what, padding + 1, latencies.mean_ns);
+void SummaryText::token_latencies(const LoadgenLatencies& latencies, const char* what, const char* percentile) {
+  line("Min {}                : {}", what, latencies.min_ns);
+  line("Max {}                : {}", what, latencies.max_ns);
+  line("Mean {}               : {}", what, latencies.mean_ns);
   for (size_t i = 0; i < loadgen_percentiles.size(); ++i)
-    line("{:.2f} percentile {} : {}", loadgen_percentiles[i] * 100, percentile, latencies.percentile_ns[i]);
+    line("{:.2f} percentile {}   : {}", loadgen_percentiles[i] * 100, percentile, latencies.percentile_ns[i]);
 }
 
 void SummaryText::parameters() {

@@ -45,6 +45,7 @@ ALLOWED = {
     "backends/openvino": {"base", "backends/common", "backends/generate", "model"},
     "backends/native": {"base", "backends/common", "backends/generate", "model", "cuda", "engine", "engine/gpu", "engine/passes"},
     "backends/tensorflow": {"base", "model", "backends/common", "engine/passes"},
+    "backends/xla": {"base", "model", "cuda", "backends/common", "engine/passes"},
     "backends/libtorch": {"base", "model", "cuda", "backends/common", "backends/generate", "engine/passes"},
     "cli": {"base", "stats", "record", "ceilings", "profile", "kernels", "model", "dataset", "generate", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "site", "worker", "run", "fleet", "quantize"},
 }

@@ -45,6 +45,29 @@ NodeWindow node_window(const NodeReader& reader, const Ints& kernel) {
   return w;
 }
 
+Tensor counted_taps(const NodeWindow& w, bool counts_padding) {
+  std::vector<std::vector<float>> counts(w.rank());  // along each dimension
+  for (size_t i = 0; i < w.rank(); ++i) {
+    const int64_t low = counts_padding ? -w.begins[i] : 0, high = w.in[i] + (counts_padding ? w.ends[i] : 0);
+    for (int64_t o = 0; o < w.out[i]; ++o) {
+      int64_t count = 0;
+      for (int64_t k = 0; k < w.kernel[i]; ++k) {
+        const int64_t at = o * w.strides[i] - w.begins[i] + k * w.dilations[i];
+        count += at >= low && at < high ? 1 : 0;
+      }
+      counts[i].push_back(static_cast<float>(count));
+    }
+  }
+  Tensor made = make_tensor(DataType::f32, w.out);
+  const auto values = writable<float>(made);
+  for (size_t n = 0; n < values.size(); ++n) {
+    values[n] = 1;
+    size_t left = n;
+    for (size_t i = w.rank(); i-- > 0; left /= static_cast<size_t>(w.out[i])) values[n] *= counts[i][left % static_cast<size_t>(w.out[i])];
+  }
+  return made;
+}
+
 Ints spatial_axes(const NodeReader& reader) {
   const size_t rank = reader.shape(0).size();
   if (rank < 3) reader.refuse(fmt::format("an input of {} dimensions", rank));

@@ -20,6 +20,9 @@ struct NodeWindow {
 };
 // Reads the window of a node whose output's shape is inferred. Refuses other than one to three dimensions.
 NodeWindow node_window(const NodeReader& reader, const std::vector<int64_t>& kernel);
+// Returns for each position of the window how many of its elements an average divides by: those within the input, and with `counts_padding`
+// those within its pads. What only rounding up reaches never counts. float32, in the shape of the positions.
+Tensor counted_taps(const NodeWindow& window, bool counts_padding);
 // Returns the axes after batch and channels of input 0. Refuses an input that has none.
 std::vector<int64_t> spatial_axes(const NodeReader& reader);
 

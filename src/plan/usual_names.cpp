@@ -22,7 +22,8 @@ constexpr OtherName backends[] = {{"ort", "onnxruntime"},
                                   {"torch", "libtorch"},
                                   {"pytorch", "libtorch"},
                                   {"trt", "tensorrt"},
-                                  {"tf", "tensorflow"}};
+                                  {"tf", "tensorflow"},
+                                  {"jax", "xla"}};
 constexpr OtherName scenarios[] = {{"singlestream", "single-stream"},
                                    {"single_stream", "single-stream"},
                                    {"multistream", "multi-stream"},

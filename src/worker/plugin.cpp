@@ -152,6 +152,7 @@ std::vector<AbsentBackend> absent_backends() {
       {"tensorrt",
        "not a plug-in yet; ONNX Runtime has a provider for it: --backend onnxruntime --axis onnxruntime.provider=tensorrt "
        "(docs/reference/engines/index.md)"},
+      {"xla", "not built; cmake --build build --target deepgap_programs builds it (docs/reference/engines/index.md)"},
   };
   const std::vector<std::string> found = plugin_names();
   std::erase_if(absent, [&](const AbsentBackend& row) { return std::binary_search(found.begin(), found.end(), row.name); });

@@ -39,5 +39,5 @@ expect devices 'backends: .*null'
 mkdir "$folder/bin"
 cp "$program" "$folder/bin/deepgap"
 env -u DEEPGAP_PLUGINS "$folder/bin/deepgap" backends > "$folder/alone" || { echo "backends alone ended with $?"; exit 1; }
-for name in kserve libtorch libtorch_cuda null openai openvino tensorflow; do expect alone "^  $name +not built; "; done
+for name in kserve libtorch libtorch_cuda null openai openvino tensorflow xla; do expect alone "^  $name +not built; "; done
 exit $status

@@ -85,6 +85,8 @@ std::optional<PlainWay> plain_way(const std::string& engine) {
         "libtorch in FP32 on the fewest instructions", {}, {{"ATEN_CPU_CAPABILITY", "default"}, {"ONEDNN_MAX_CPU_ISA", "SSE41"}}};
   if (engine == "tensorflow")
     return PlainWay{"tensorflow in FP32 without Grappler and oneDNN", {"--option", "grappler=off", "--option", "onednn=off"}, {}};
+  if (engine == "xla")
+    return PlainWay{"xla in FP32 without optimization of its code", {}, {{"XLA_FLAGS", "--xla_backend_optimization_level=0"}}};
   return std::nullopt;
 }
 

@@ -1,8 +1,9 @@
 // Whose fault a wrong answer of another engine is. What native answers wrongly is deepgap's, always. For the others the case is kept as
 // files and tried again without our adapter:
 //   openvino, onnxruntime: by the engine's own interface on the same file (plain/*.cpp). Right there: our adapter is wrong.
-//   libtorch, tensorflow, which read no ONNX files: by the same calls in FP32 in the plainest way that they have, on the fewest
-//   instructions that LibTorch's kernels know, without Grappler and oneDNN. Wrong there, too: our adapter is wrong.
+//   libtorch, tensorflow, xla, which read no ONNX files: by the same calls in FP32 in the plainest way that they have, on the fewest
+//   instructions that LibTorch's kernels know, without Grappler and oneDNN, without optimization by LLVM. Wrong there, too: our adapter is
+//   wrong.
 //   libtorch_cuda: the cause stays unknown.
 // An engine's own fault is printed by name with its folder and fails nothing, unless --strict-engines asks for it. An unknown cause, and
 // what is deepgap's, fails.

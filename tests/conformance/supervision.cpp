@@ -90,7 +90,7 @@ void tidy(const std::string& faults) {
 
 bool is_of_others(const std::string& backend) {
   return backend == "openvino" || backend == "onnxruntime" || backend == "libtorch" || backend == "libtorch_cuda" ||
-         backend == "tensorflow";
+         backend == "tensorflow" || backend == "xla";
 }
 
 int run_again(std::vector<std::string> arguments, const std::vector<std::string>& more) {

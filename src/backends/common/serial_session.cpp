@@ -23,17 +23,19 @@ SerialSession::SerialSession(const std::string& engine, const Model& model, cons
     for (const Port& input : inputs_) query.inputs.emplace_back(bytes_of(input.type, *input.shape(largest_)));
 }
 
-void SerialSession::start(const std::function<void()>& begin) {
-  thread_ = std::thread([this, begin] {
-    begin();
-    serve();
-  });
+void SerialSession::start(const std::function<void()>& begin, int threads) {
+  for (int i = 0; i < threads; ++i) {
+    threads_.emplace_back([this, begin] {
+      begin();
+      serve();
+    });
+  }
 }
 
 void SerialSession::stop() {
   SerialSession::cancel();
   queue_.close();
-  thread_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 void SerialSession::enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) {

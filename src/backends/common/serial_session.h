@@ -1,4 +1,5 @@
-// A Session on the CPU for engines that compute one query at a time: a thread of its own answers queries in the order they came.
+// A Session for engines whose calls return with the result: a thread of its own, or one for each query that is computed at a time, answers
+// queries in the order they came.
 #pragma once
 
 #include "backends/common/port.h"
@@ -37,13 +38,13 @@ class SerialSession : public Session {
   // `engine` begins the messages. Throws Error{refused} where an input does not have a batch size that is loaded.
   SerialSession(const std::string& engine, const Model& model, const LoadOptions& options, std::vector<Port> inputs);
 
-  // Starts the thread, which calls `begin` first. The destructor of whoever starts it calls stop(), since the thread uses all of it.
-  void start(const std::function<void()>& begin);
+  // Starts the threads, which call `begin` first. The destructor of whoever starts them calls stop(), since they use all of it.
+  void start(const std::function<void()>& begin, int threads = 1);
   void stop();  // cancels
-  // Runs `work` on the thread while nothing is in flight, and returns then. Throws what it threw.
+  // Runs `work` on one of them while nothing is in flight, and returns then. Throws what it threw.
   void run_on_thread(const std::function<void()>& work);
 
-  // Computes a query, on the thread; the batch is not larger than what was loaded. Writes the marks from compute_begin on, at most six, and
+  // Computes a query, on a thread; the batch is not larger than what was loaded. Writes the marks from compute_begin on, at most six, and
   // returns how many. What it throws is the failure of the query.
   virtual size_t compute(size_t slot, Query& query, std::span<Mark> marks) = 0;
   virtual Error error_of(const std::exception& failure) const = 0;
@@ -64,7 +65,7 @@ class SerialSession : public Session {
   QueryQueue queue_;                              // holds slots; slots() stands for the function given to run_on_thread()
   const std::function<void()>* apart_ = nullptr;  // this function
   std::exception_ptr thrown_;                     // by it
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace deepgap

@@ -16,12 +16,12 @@
 #include <ATen/ops/conv_transpose1d.h>
 #include <ATen/ops/conv_transpose2d.h>
 #include <ATen/ops/conv_transpose3d.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/max_pool1d.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/max_pool3d.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/sum.h>
@@ -156,16 +156,12 @@ at::Tensor averaged(const at::Tensor& x, const Window& w, const Ints& pads, bool
   return halves ? y.to(x.scalar_type()) : y;
 }
 
-// For each position, by what an average over the whole window must be multiplied to be one over the elements that count.
+// By what an average over the whole window must be multiplied to be one over the elements that count.
 at::Tensor corrections(const Window& w, bool counts_padding, const at::TensorOptions& options) {
-  Shape shape{1, 1};
-  shape.insert(shape.end(), w.in.begin(), w.in.end());
-  const Ints none(w.rank(), 0), ends = reaching_ends(w);
-  Ints beyond(w.rank(), 0);  // what only rounding up reaches never counts
-  for (size_t i = 0; i < w.rank(); ++i) beyond[i] = ends[i] - w.ends[i];
-  const at::Tensor ones = at::ones(shape, at::kFloat);
-  const at::Tensor padded = at::constant_pad_nd(ones, aten_pads(w.begins, w.ends), counts_padding ? 1 : 0);
-  return at::reciprocal(averaged(at::constant_pad_nd(padded, aten_pads(none, beyond), 0), w, none, true)).to(options);
+  Tensor counts = counted_taps(w, counts_padding);
+  const auto taps = static_cast<float>(element_count(w.kernel));
+  for (float& value : writable<float>(counts)) value = taps / value;
+  return at::from_blob(writable<float>(counts).data(), w.out, at::kFloat).to(options, false, true);
 }
 
 TorchStep average_pool(const TorchCall& call) {

@@ -108,31 +108,13 @@ void max_pool(const TfCall& call) {
   call.out_last(0, as_line(call, y, w));
 }
 
-// For each position, by what an average over the whole window must be multiplied to be one over the elements that count.
+// By what an average over the whole window must be multiplied to be one over the elements that count.
 Tensor corrections(const TfWindow& w, bool counts_padding) {
-  std::vector<std::vector<double>> counts(w.rank());  // along each dimension
-  for (size_t i = 0; i < w.rank(); ++i) {
-    for (int64_t o = 0; o < w.out[i]; ++o) {
-      const int64_t first = o * w.strides[i] - w.begins[i];
-      int64_t count = 0;
-      for (int64_t k = 0; k < w.kernel[i]; ++k) {
-        const int64_t at = first + k * w.dilations[i];
-        const int64_t low = counts_padding ? -w.begins[i] : 0, high = w.in[i] + (counts_padding ? w.ends[i] : 0);
-        count += at >= low && at < high ? 1 : 0;
-      }
-      counts[i].push_back(static_cast<double>(count));
-    }
-  }
-  Tensor made = make_tensor(DataType::f32, around(w.out));
-  const auto values = writable<float>(made);
-  const auto taps = static_cast<double>(element_count(w.kernel));
-  for (size_t n = 0; n < values.size(); ++n) {
-    double count = 1;
-    size_t left = n;
-    for (size_t i = w.rank(); i-- > 0; left /= static_cast<size_t>(w.out[i])) count *= counts[i][left % static_cast<size_t>(w.out[i])];
-    values[n] = static_cast<float>(taps / count);
-  }
-  return made;
+  Tensor counts = counted_taps(w, counts_padding);
+  counts.shape = around(w.out);
+  const auto taps = static_cast<float>(element_count(w.kernel));
+  for (float& value : writable<float>(counts)) value = taps / value;
+  return counts;
 }
 
 TfOutput corrected(const TfCall& call, TfOutput y, const Tensor& factors) {

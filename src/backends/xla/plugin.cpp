@@ -1,0 +1,3 @@
+#include "backends/xla/xla_backend.h"
+
+DEEPGAP_BACKEND(deepgap::XlaBackend);

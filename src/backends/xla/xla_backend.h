@@ -1,0 +1,25 @@
+// XLA on the CPU and on NVIDIA GPUs, through plug-ins that it is packaged in (PJRT). The Graph is written as StableHLO.
+#pragma once
+
+#include "backends/xla/xla_plugins.h"
+
+#include <deepgap/backend.h>
+
+namespace deepgap {
+
+class XlaBackend final : public Backend {
+ public:
+  XlaBackend();  // throws Error{refused} where there is no plug-in of XLA
+  std::string name() const override { return "xla"; }
+  std::string version() const override;
+  ModelForm form() const override { return ModelForm::graph; }
+  std::vector<DeviceInfo> devices() const override;
+  std::vector<OptionInfo> options() const override { return {}; }
+  Support supports(const EngineRequest& request, const GraphSummary& graph) const override;
+  std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override;
+
+ private:
+  XlaPlugins plugins_;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,72 @@
+#include "backends/common/tiny_onnx.h"
+#include "backends/common/tiny_rig.h"
+#include "backends/xla/pjrt_client.h"
+#include "backends/xla/xla_backend.h"
+#include "base/clocks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace deepgap {
+namespace {
+
+// Tests what this engine does; what every engine must do is in tests/conformance.
+class XlaSessionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      backend_ = std::make_unique<XlaBackend>();
+    } catch (const Error& missing) {
+      GTEST_SKIP() << missing.what();
+    }
+    if (backend_->devices().front().id.kind != "cpu") GTEST_SKIP() << "there is no plug-in of XLA for CPUs";
+  }
+  std::unique_ptr<XlaBackend> backend_;
+  std::unique_ptr<Clock> clock_ = make_real_clock();
+};
+
+TEST_F(XlaSessionTest, BatchesOfAnyLoadedSizeAndSmaller) {
+  const auto model = tiny_onnx::doubling(false);
+  TinyRig rig(*backend_, model, *clock_, {.batches = {1, 3}});
+  rig.stage({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}});
+  rig.run(0, {2, 0, 1});
+  EXPECT_THAT(rig.floats(0), testing::ElementsAre(14, 16, 18, 2, 4, 6, 8, 10, 12));
+  rig.run(1, {1, 2});
+  EXPECT_THAT(rig.floats(1), testing::ElementsAre(8, 10, 12, 14, 16, 18));
+  EXPECT_THAT(rig.marks,
+              testing::ElementsAre(MarkId::enqueued, MarkId::h2d_begin, MarkId::compute_begin, MarkId::compute_end, MarkId::returned));
+}
+
+TEST_F(XlaSessionTest, HalvesAreComputedAsHalves) {
+  const auto model = tiny_onnx::doubling(false);
+  for (const Precision precision : {Precision::fp16, Precision::bf16}) {
+    TinyRig rig(*backend_, model, *clock_, {.batches = {1}, .precision = precision});
+    rig.stage({{1, 2, 4097}});
+    rig.run(0, {0});
+    EXPECT_THAT(rig.floats(0), testing::ElementsAre(2, 4, 8192));  // 4097 is no number of 16 bits
+  }
+}
+
+TEST_F(XlaSessionTest, MoreSamplesThanLoadedForAreAFailedQuery) {
+  const auto model = tiny_onnx::doubling(false);
+  TinyRig rig(*backend_, model, *clock_, {.batches = {1}});
+  rig.stage({{1, 2, 3}, {4, 5, 6}});
+  rig.run(0, {0, 1});
+  EXPECT_THAT(rig.statuses, testing::ElementsAre(Status::failed));
+  EXPECT_THAT(rig.error, testing::HasSubstr("2 samples, loaded for at most 1"));
+}
+
+TEST(PjrtLibrary, AnotherLibraryIsNamed) {
+  try {
+    const PjrtLibrary library("libm.so.6");
+    FAIL() << "opened";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::refused);
+    EXPECT_THAT(error.what(), testing::HasSubstr("libm.so.6 is not a plug-in of XLA: it has no function GetPjrtApi"));
+  }
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -90,7 +90,7 @@ std::string endpoints_gap(const Record& record, int64_t clients) {
   if (token_streams(record).empty()) return "it has no tokens";
   const int64_t most = most_in_flight(record);
   if (most >= clients) return "";
-  return fmt::format("only {} requests were in flight at a time: measure longer, or with --streams {}", most, clients);
+  return fmt::format("its requests in flight reach {} at most: measure longer, or with --streams {}", most, clients);
 }
 
 EndpointsSummary endpoints_summary(const Record& record) {

@@ -178,7 +178,8 @@ TEST_F(EndpointsTreeTest, RecordsThatAreNoPointAreRefused) {
   EXPECT_THAT(with([](Record& r) { r.windows.clear(); }), HasSubstr("concurrency 8 has no usable record: it has no steady window"));
   EXPECT_THAT(with([](Record& r) { r.timings.clear(); }), HasSubstr("a compact copy leaves them out"));
   EXPECT_THAT(with([](Record& r) { r.series.clear(); }), HasSubstr("it has no tokens"));
-  EXPECT_THAT(with([](Record& r) { r.timings.resize(5); }), HasSubstr("only 5 requests were in flight"));
+  EXPECT_THAT(with([](Record& r) { r.timings.resize(5); }),
+              HasSubstr("its requests in flight reach 5 at most: measure longer, or with --streams 8"));
   EXPECT_THAT(with([](Record& r) { r.verdict = Verdict::invalid, r.reason = "slow"; }), HasSubstr("record: invalid: slow"));
   EXPECT_THAT(with([](Record& r) { r.outcome = Outcome::crashed, r.reason = "signal"; }), HasSubstr("record: crashed: signal"));
   EXPECT_THAT(with([](Record& r) { r.point.options["think_time"] = "1s"; }), HasSubstr("differs in the number of clients alone"));

@@ -15,6 +15,8 @@
 #include "cli/timings_output.h"
 #include "profile/profile_table.h"
 #include "record/record_json.h"
+#include "report/endpoints/disclosure.h"
+#include "report/endpoints/tree.h"
 #include "report/mlperf_tree.h"
 #include "report/telemetry_table.h"
 #include "store/store.h"
@@ -28,6 +30,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -48,19 +51,21 @@ class ExportCommand final : public Command {
   void write_profiles(bool json) const;
   void write_store() const;
   void write_tree() const;
+  void write_endpoints() const;
 
   SelectionFlags which_;
   Selection selection_;
   std::vector<std::string> stores_;
-  std::string prices_, baseline_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
+  std::string prices_, baseline_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed", disclosure_;
   bool telemetry_ = false, timings_ = false, profile_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
 void ExportCommand::declare(CLI::App& app) {
   app.add_option("store", stores_, "Read these stores; several give the rows of all")->required()->type_name("STORE");
-  app.add_option("--format", format_,
-                 "Output format: csv, json, db (a store), mlperf (a submission's tree), or log (with --telemetry) [default: by the name of "
-                 "--output, else csv]")
+  app.add_option(
+         "--format", format_,
+         "Output format: csv, json, db (a store), mlperf (a submission's tree), mlperf-endpoints (a submission of token generation), "
+         "or log (with --telemetry) [default: by the name of --output, else csv]")
       ->type_name("FORMAT");
   app.add_option("--by", by_, "Write a row for each record (interval within the run) or point (interval over its repeats)")
       ->type_name("record|point")
@@ -71,6 +76,9 @@ void ExportCommand::declare(CLI::App& app) {
       ->type_name("P,P...");
   app.add_option("-o,--output", output_, "Write to FILE [default: standard output]")->type_name("FILE");
   app.add_option("--submitter", submitter_, "Name the submitter, with --format mlperf")->type_name("NAME")->capture_default_str();
+  app.add_option("--disclosure", disclosure_,
+                 "Add what no record knows, with --format mlperf-endpoints: a JSON file with the parts system, node, point and power")
+      ->type_name("FILE");
   declare_prices(app, prices_);
   declare_baseline(app, baseline_);
   app.add_flag("--telemetry", telemetry_,
@@ -87,7 +95,7 @@ void ExportCommand::declare(CLI::App& app) {
 }
 
 std::string ExportCommand::chosen_format() const {
-  const std::vector<std::string> known{"csv", "json", "db", "mlperf", "log"};
+  const std::vector<std::string> known{"csv", "json", "db", "mlperf", "mlperf-endpoints", "log"};
   if (!format_.empty()) {
     if (std::find(known.begin(), known.end(), format_) == known.end())
       throw Error(ErrorKind::usage, invalid_choice(format_, "--format", known));
@@ -185,6 +193,23 @@ void ExportCommand::write_tree() const {
   for (const std::string& note : write_mlperf_tree(runs, {output_, submitter_})) say(stderr, fmt::format("deepgap: note: {}\n", note));
 }
 
+void ExportCommand::write_endpoints() const {
+  const nlohmann::ordered_json disclosure = read_endpoints_disclosure(disclosure_);
+  EndpointsCurve curve;
+  look_at_selected(stores_, selection_, false, [&](const Store& store, const Record& each) {
+    if (!EndpointsCurve::wants(each)) return;
+    Record record = each;
+    record.timings = store.timings(record.record_id);
+    record.series = store.series(record.record_id);
+    curve.add(std::move(record));
+  });
+  if (curve.empty())
+    throw Error(ErrorKind::input, fmt::format("{} has no token generation at fixed concurrencies: measure with deepgap run --task generate "
+                                              "--scenario concurrency --clients 1,2,4,8,16,32,64",
+                                              store_names(stores_)));
+  for (const std::string& note : write_endpoints_tree(curve, disclosure, output_)) say(stderr, fmt::format("deepgap: note: {}\n", note));
+}
+
 int ExportCommand::run() {
   const std::string format = chosen_format();
   check_output();
@@ -206,6 +231,8 @@ void ExportCommand::write(const std::string& format) const {
     write_store();
   } else if (format == "mlperf") {
     write_tree();
+  } else if (format == "mlperf-endpoints") {
+    write_endpoints();
   } else {
     const ExportRows rows{stores_, selection_, anonymous_, by_ == "point", percentiles_, prices_, baseline_};
     write_export_rows(rows, format == "json" ? ExportFormat::json : ExportFormat::csv, output_);

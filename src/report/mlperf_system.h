@@ -7,6 +7,14 @@
 
 namespace deepgap {
 
+inline constexpr const char* mlperf_unknown = "not known";
+// Facts for people: mlperf_unknown where there is none. The size is that of a number of bytes.
+std::string mlperf_known(const Record& record, const std::string& key);
+std::string mlperf_size(const Record& record, const std::string& key);
+bool mlperf_on_gpu(const Record& record);
+// Returns the key of a fact of the first GPU: "gpu.cuda0.name".
+std::string mlperf_gpu_key(const Record& record, const char* what);
+
 std::string mlperf_benchmark(const Record& record);    // whose rules held: "resnet50"
 std::string mlperf_system_name(const Record& record);  // for file names: letters, digits, '-' and '_'
 // Returns every field that the checker asks for; "not known" where the Record has no value.

@@ -7,6 +7,7 @@ FusionRules gpu_fusion_rules(Integers integers, Element stored) {
   FusionRules rules;
   rules.join_projections = is_half(stored);  // as lower_attention
   rules.pointwise_takes_sum = true;          // see chain.h
+  rules.elementwise.insert("Concat");
   rules.integers = integers;
   return rules;
 }

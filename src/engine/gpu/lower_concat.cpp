@@ -1,10 +1,11 @@
-// Concat: a thread brings 16 bytes where all operands lie so that it can, else one element.
-#include "base/rounding.h"
+// Concat, with what follows it element by element.
 #include "engine/gpu/generated.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/pointwise.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace deepgap::gpu {
 namespace {
@@ -15,55 +16,6 @@ struct Joined {
   std::vector<Operand> in;
   size_t axis = 0;
 };
-
-// Returns whether each vector of the result is one of one operand; what is behind an operand's last element may be its padding.
-bool by_vectors(const Joined& joined) {
-  const Operand& out = joined.out;
-  if (out.shape.empty()) return false;
-  const int64_t lanes = vector_bytes / static_cast<int64_t>(byte_size(out.form.element));
-  const size_t inner = innermost(out.shape, out.form);
-  if (round_up(out.shape[inner], lanes) != out.form.pitch || elements_of(out.shape, out.form) / lanes >= (int64_t{1} << 31)) return false;
-  int64_t begin = 0;
-  for (const Operand& in : joined.in) {
-    const bool alike = in.form.element == out.form.element && innermost(in.shape, in.form) == inner;
-    if (!alike || in.form.pitch % lanes != 0 || round_up(in.shape[inner], lanes) > in.form.pitch) return false;
-    if (joined.axis == inner && begin % lanes != 0) return false;
-    begin += in.shape[joined.axis];
-  }
-  return true;
-}
-
-Launch wide_concat(const Joined& joined) {
-  const Operand& out = joined.out;
-  const int64_t lanes = vector_bytes / static_cast<int64_t>(byte_size(out.form.element));
-  const int64_t count = elements_of(out.shape, out.form) / lanes;
-  const auto order = order_of(out.shape, out.form);
-  const std::string entry = kernel_name("concat"), type = c_type(out.form.element);
-  std::string text =
-      fmt::format("typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", generated_prelude(), entry);
-  for (size_t i = 0; i < joined.in.size(); ++i) text += fmt::format("const {}* x{}, ", type, i);
-  text += fmt::format(
-      "{}* out) {{\n  let_next_begin();\n  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) "
-      "return;\n  unsigned rest = unsigned(i);\n",
-      type, count);
-  for (size_t k = order.size(); k-- > 0;) {
-    const bool inner = k + 1 == order.size();
-    const int64_t size = inner ? out.form.pitch / lanes : out.shape[order[k]];
-    text += fmt::format("  const I c{0} = {1} * I({2}); rest /= {3}u; (void)c{0};\n", order[k],
-                        k == 0 ? "rest" : fmt::format("rest % {}u", size), inner ? lanes : 1, size);
-  }
-  int64_t begin = 0;
-  for (size_t n = 0; n < joined.in.size(); ++n) {
-    const Operand& in = joined.in[n];
-    std::string offset = "0";
-    for (size_t axis = 0; axis < in.shape.size(); ++axis)
-      offset += fmt::format(" + (c{}{}) * I({})", axis, axis == joined.axis ? fmt::format(" - I({})", begin) : "", in.strides[axis]);
-    begin += in.shape[joined.axis];
-    const std::string condition = n + 1 == joined.in.size() ? "" : fmt::format("if (c{} < I({})) ", joined.axis, begin);
-    text += fmt::format("  {}{}*(uint4*)(out + i * {}) = *(const uint4*)(x{} + {});\n", n == 0 ? "" : "else ", condition, lanes, n, offset);
-  }
-  return launch_over(entry, text + "}\n", count, joined.in.size() + 1);
-}
 
 Launch plain_concat(const Joined& joined) {
   std::string body;
@@ -85,15 +37,27 @@ Launch plain_concat(const Joined& joined) {
 bool lower_concat(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Shape& shape = lowering.shape(operation.output);
+  if (operation.is_quantized()) return false;
   Joined joined;
   joined.axis = lowering.reader(node).axis_of("axis", 1, shape.size());
   for (ValueId id : node.inputs)
     if (lowering.shape(id)[joined.axis] != 0) joined.in.push_back(lowering.native(id));
   if (joined.in.empty()) return false;
-  const Form form = pointwise_form(lowering, joined.in, shape, lowering.stored(operation.output));
-  joined.out = lowering.write(operation.output, joined.in[0].form.channels_last ? channels_last_form(form.element, shape) : form);
-  const bool wide = element_count(shape) > 0 && by_vectors(joined);
-  lowering.step(operation, wide ? wide_concat(joined) : plain_concat(joined), joined.in, {joined.out});
+  const auto form_of = [&](ValueId id) {
+    const Form form = pointwise_form(lowering, joined.in, shape, lowering.stored(id));
+    return joined.in[0].form.channels_last ? channels_last_form(form.element, shape) : form;
+  };
+  const bool alike =
+      std::all_of(joined.in.begin(), joined.in.end(), [&](const Operand& in) { return in.form.element == joined.in[0].form.element; });
+  if (alike && element_count(shape) > 0) {
+    lower_joined(lowering, operation, joined.in, joined.axis, form_of(operation.output));
+    return true;
+  }
+  const bool plain = operation.posts.empty();
+  const ValueId target = plain ? operation.output : lowering.add_value(lowering.type(operation.output), shape);
+  joined.out = lowering.write(target, form_of(target));
+  lowering.step(operation, plain_concat(joined), joined.in, {joined.out});
+  if (!plain) lower_posts(lowering, operation, target, 0);
   return true;
 }
 

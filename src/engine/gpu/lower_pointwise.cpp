@@ -67,6 +67,20 @@ void lower_posts(Lowering& lowering, const Operation& operation, ValueId value, 
   finish(lowering, operation, body, Kind::number);
 }
 
+void lower_joined(Lowering& lowering, const Operation& operation, const std::vector<Operand>& parts, size_t axis, const Form& form) {
+  const bool plain = operation.posts.empty() && !operation.result;
+  Body body;
+  const Kind kind = plain ? kind_of(parts[0].form.element) : Kind::number;
+  body.text = fmt::format("r = {};", body.add(parts[0], kind));
+  add_posts(lowering, body, operation.posts, 0);
+  if (operation.result) body.text += fmt::format(" r = {};", quantize_text(*operation.result, "r"));
+  const std::vector<Operand> beside(parts.begin() + 1, parts.end());
+  const Operand out = lowering.write(operation.output, form);
+  std::vector<Operand> read = body.in;
+  read.insert(read.end(), beside.begin(), beside.end());
+  lowering.step(operation, pointwise_kernel("concat", {out, body.in, body.kinds, kind, body.text, beside, axis}), read, {out});
+}
+
 bool lower_pointwise(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   if (operation.result && !operation.result->per_tensor()) return false;

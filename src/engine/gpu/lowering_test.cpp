@@ -162,6 +162,20 @@ TEST(GpuLowering, RowsOfATableArePickedManyNumbersAtOnce) {
   EXPECT_GT(gathers, 0);
 }
 
+// A DenseNet's normalizations come before convolutions, so each is a step of its own, with the Concat before it where there is one.
+TEST(GpuLowering, NormalizationsReadPartsSideBySideManyNumbersAtOnce) {
+  int joined = 0, normalized = 0;
+  for (const Step& step : lowered("densenet121:image=64", {ComputeType::f16, Element::f16}).steps) {
+    if (step.op != "Concat" && step.op != "Mul") continue;
+    (step.op == "Concat" ? joined : normalized) += 1;
+    const std::string& source = step.launches.at(0).source;
+    EXPECT_NE(source.find("*(uint4*)(out"), std::string::npos) << step.name << "\n" << source;
+    EXPECT_NE(source.find("< 0.0f ? 0.0f"), std::string::npos) << step.name;
+  }
+  EXPECT_EQ(joined, 58);     // one for each layer of the four blocks but the first, and one behind each block
+  EXPECT_EQ(normalized, 4);  // the first of each block
+}
+
 // All of the zoo, when asked: kernels of some hundred texts take minutes.
 TEST(GpuLowering, TheZooIsLowered) {
   if (std::getenv("DEEPGAP_LONG_TESTS") == nullptr) GTEST_SKIP() << "long: set DEEPGAP_LONG_TESTS=1";

@@ -10,36 +10,64 @@
 namespace deepgap::gpu {
 namespace {
 
-// True if each operand's elements along the innermost axis lie in whole vectors of `lanes`.
-bool lies_in_lanes(const PointwiseKernel& kernel, int64_t lanes) {
-  const Operand& out = kernel.out;
-  const size_t axis = innermost(out.shape, out.form);
-  if (out.form.pitch % lanes != 0) return false;
-  for (const Operand& in : kernel.in) {
-    const size_t lead = out.shape.size() - in.shape.size();
-    if (axis < lead || in.shape[axis - lead] == 1) continue;  // one element for all lanes
-    if (in.strides[axis - lead] != 1 || in.form.pitch < out.form.pitch) return false;
-    for (size_t i = 0; i < in.shape.size(); ++i)
-      if (i != axis - lead && in.shape[i] > 1 && in.strides[i] % lanes != 0) return false;
-  }
+// Elements of an operand that lie one behind another along an axis of stride 1. Where all axes behind it have one element, as of a number
+// for each channel, the pitch is that of another axis.
+int64_t extent_along(const Operand& in, size_t axis) { return innermost(in.shape, in.form) == axis ? in.form.pitch : in.shape[axis]; }
+
+// Returns whether the operand's elements at `extent` places of the result's innermost axis lie in whole vectors of `lanes`.
+bool lies_in_lanes(const Operand& in, const Operand& out, int64_t lanes, int64_t extent) {
+  const size_t axis = innermost(out.shape, out.form), lead = out.shape.size() - in.shape.size();
+  if (axis < lead || in.shape[axis - lead] == 1) return true;  // one element for all lanes
+  if (in.strides[axis - lead] != 1 || extent_along(in, axis - lead) < extent) return false;
+  for (size_t i = 0; i < in.shape.size(); ++i)
+    if (i != axis - lead && in.shape[i] > 1 && in.strides[i] % lanes != 0) return false;
   return true;
 }
 
-// Lanes of the innermost axis that a thread does at once: as many as 16 bytes hold of the widest type, else half as many, or fewer.
+// Returns whether each vector of the result is one of one operand of those side by side.
+bool lie_beside_in_lanes(const PointwiseKernel& kernel, int64_t lanes) {
+  const Operand& out = kernel.out;
+  const bool inner = kernel.axis == innermost(out.shape, out.form);
+  int64_t begin = 0;
+  const auto lies = [&](const Operand& part, bool is_last) {
+    const int64_t size = part.shape[kernel.axis], extent = !inner || is_last ? out.form.pitch - (inner ? begin : 0) : size;
+    const bool whole = !inner || (begin % lanes == 0 && part.shape[kernel.axis] > 1);
+    begin += size;
+    return whole && lies_in_lanes(part, out, lanes, extent);
+  };
+  bool all = lies(kernel.in[0], kernel.beside.empty());
+  for (const Operand& part : kernel.beside) all = lies(part, &part == &kernel.beside.back()) && all;
+  return all;
+}
+
+bool lies_in_lanes(const PointwiseKernel& kernel, int64_t lanes) {
+  if (kernel.out.form.pitch % lanes != 0) return false;
+  if (!kernel.beside.empty() && !lie_beside_in_lanes(kernel, lanes)) return false;
+  return std::all_of(kernel.in.begin() + (kernel.beside.empty() ? 0 : 1), kernel.in.end(),
+                     [&](const Operand& in) { return lies_in_lanes(in, kernel.out, lanes, kernel.out.form.pitch); });
+}
+
+// Lanes of the innermost axis that a thread does at once: as many as 16 bytes hold of the widest type that is read or written for each
+// element, else half as many, or fewer.
 int64_t lanes_of(const PointwiseKernel& kernel) {
   if (kernel.out.shape.empty()) return 1;
   size_t widest = byte_size(kernel.out.form.element);
-  for (const Operand& in : kernel.in) widest = std::max(widest, byte_size(in.form.element));
+  for (const Operand& in : kernel.in)
+    if (in.shape == kernel.out.shape || (&in == &kernel.in[0] && !kernel.beside.empty()))
+      widest = std::max(widest, byte_size(in.form.element));
   int64_t lanes = vector_bytes / static_cast<int64_t>(widest);
   while (lanes > 1 && !lies_in_lanes(kernel, lanes)) lanes /= 2;
   return lanes;
 }
 
-std::string offset_text(const Operand& in, const Shape& out) {
+// `begin`: where along `axis` of the result the operand's own elements begin.
+std::string offset_text(const Operand& in, const Shape& out, size_t axis = 0, int64_t begin = 0) {
   const size_t lead = out.size() - in.shape.size();
   std::string text;
-  for (size_t axis = 0; axis < in.shape.size(); ++axis)
-    if (in.shape[axis] > 1) text += fmt::format("{}c{} * I({})", text.empty() ? "" : " + ", axis + lead, in.strides[axis]);
+  for (size_t i = 0; i < in.shape.size(); ++i) {
+    const std::string place = begin != 0 && i + lead == axis ? fmt::format("(c{} - I({}))", i + lead, begin) : fmt::format("c{}", i + lead);
+    if (in.shape[i] > 1 || begin != 0) text += fmt::format("{}{} * I({})", text.empty() ? "" : " + ", place, in.strides[i]);
+  }
   return text.empty() ? "0" : text;
 }
 
@@ -72,13 +100,36 @@ std::string vector_type(size_t bytes) {
   return bytes == 16 ? "uint4" : bytes == 8 ? "uint2" : bytes == 4 ? "unsigned int" : bytes == 2 ? "unsigned short" : "unsigned char";
 }
 
+// Copies `lanes` elements from `address` to u0, u1, ...: in one access of at most 16 bytes, or in several.
+std::string load_vector(const Operand& in, size_t index, int64_t lanes, const std::string& address) {
+  const size_t bytes = byte_size(in.form.element) * static_cast<size_t>(lanes);
+  std::string text = fmt::format("  alignas(16) {} u{}[{}];\n", c_type(in.form.element), index, lanes);
+  for (size_t v = 0; v == 0 || v < bytes / vector_bytes; ++v)
+    text += fmt::format("  (({0}*)u{1})[{2}] = ((const {0}*)({3}))[{2}];\n", vector_type(std::min<size_t>(bytes, vector_bytes)), index, v,
+                        address);
+  return text;
+}
+
+// The address is chosen, and read once: branches that read would make a warp wait for each of its operands.
+std::string load_beside(const PointwiseKernel& kernel, int64_t lanes) {
+  const Shape& out = kernel.out.shape;
+  int64_t begin = kernel.in[0].shape[kernel.axis];
+  std::string text = fmt::format("  const {}* p = x0 + {};\n", c_type(kernel.in[0].form.element), offset_text(kernel.in[0], out));
+  for (size_t n = 0; n < kernel.beside.size(); ++n) {
+    text +=
+        fmt::format("  p = c{} < I({}) ? p : y{} + ({});\n", kernel.axis, begin, n, offset_text(kernel.beside[n], out, kernel.axis, begin));
+    begin += kernel.beside[n].shape[kernel.axis];
+  }
+  return text + load_vector(kernel.in[0], 0, lanes, "p");
+}
+
 std::string load_lanes(const PointwiseKernel& kernel, size_t index, int64_t lanes, bool flat) {
+  if (index == 0 && !kernel.beside.empty()) return load_beside(kernel, lanes);
   const Operand& in = kernel.in[index];
   const std::string type = c_type(in.form.element);
   const std::string offset = is_one_number(in) ? "0" : flat ? fmt::format("i * I({})", lanes) : offset_text(in, kernel.out.shape);
   if (one_for_all_lanes(in, kernel.out)) return fmt::format("  const {} u{} = x{}[{}];\n", type, index, index, offset);
-  const std::string wide = vector_type(byte_size(in.form.element) * static_cast<size_t>(lanes));
-  return fmt::format("  alignas(16) {0} u{1}[{2}];\n  *({3}*)u{1} = *(const {3}*)(x{1} + {4});\n", type, index, lanes, wide, offset);
+  return load_vector(in, index, lanes, fmt::format("x{} + {}", index, offset));
 }
 
 // Padding of the result, written before anything is read: an operand of a shorter pitch ends before it.
@@ -94,7 +145,8 @@ std::string lanes_text(const PointwiseKernel& kernel, int64_t lanes) {
       fmt::format("  alignas(16) {} o[{}];\n#pragma unroll\n  for (int j = 0; j < {}; ++j) {{\n", c_type(out.form.element), lanes, lanes);
   for (size_t k = 0; k < kernel.in.size(); ++k) {
     const Element element = kernel.in[k].form.element;
-    const std::string stored = one_for_all_lanes(kernel.in[k], out) ? fmt::format("u{}", k) : fmt::format("u{}[j]", k);
+    const bool one = one_for_all_lanes(kernel.in[k], out) && (k > 0 || kernel.beside.empty());
+    const std::string stored = one ? fmt::format("u{}", k) : fmt::format("u{}[j]", k);
     text += fmt::format("    {} a{} = {};\n", c_type(kernel.kinds[k]), k,
                         convert_text(kind_of(element), kernel.kinds[k], load_text(element, stored)));
   }
@@ -113,15 +165,17 @@ std::string lanes_text(const PointwiseKernel& kernel, int64_t lanes) {
 Launch pointwise_kernel(const std::string& stem, const PointwiseKernel& kernel) {
   const Operand& out = kernel.out;
   const int64_t lanes = lanes_of(kernel), all = elements_of(out.shape, out.form), count = all / lanes;
-  const bool flat =
-      std::all_of(kernel.in.begin(), kernel.in.end(), [&](const Operand& in) { return lies_as(in, out) || is_one_number(in); });
+  const bool flat = kernel.beside.empty() && std::all_of(kernel.in.begin(), kernel.in.end(),
+                                                         [&](const Operand& in) { return lies_as(in, out) || is_one_number(in); });
   bool small = all < (int64_t{1} << 31);
-  for (const Operand& in : kernel.in) small = small && elements_of(in.shape, in.form) < (int64_t{1} << 31);
+  for (const auto* operands : {&kernel.in, &kernel.beside})
+    for (const Operand& in : *operands) small = small && elements_of(in.shape, in.form) < (int64_t{1} << 31);
 
   const std::string entry = kernel_name(stem);
   std::string text = fmt::format("typedef {} I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", small ? "int" : "long long",
                                  generated_prelude(), entry);
   for (size_t k = 0; k < kernel.in.size(); ++k) text += fmt::format("const {}* x{}, ", c_type(kernel.in[k].form.element), k);
+  for (size_t k = 0; k < kernel.beside.size(); ++k) text += fmt::format("const {}* y{}, ", c_type(kernel.beside[k].form.element), k);
   text += fmt::format("{}* out) {{\n  let_next_begin();\n", c_type(out.form.element));
   text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
   const bool padded = is_padded(out.shape, out.form);
@@ -129,7 +183,7 @@ Launch pointwise_kernel(const std::string& stem, const PointwiseKernel& kernel) 
   if (padded && lanes == 1) text += padding_text(out);
   for (size_t k = 0; k < kernel.in.size(); ++k) text += load_lanes(kernel, k, lanes, flat);
   text += lanes_text(kernel, lanes);
-  return launch_over(entry, std::move(text), count, kernel.in.size() + 1);
+  return launch_over(entry, std::move(text), count, kernel.in.size() + kernel.beside.size() + 1);
 }
 
 Form pointwise_form(const Lowering&, const std::vector<Operand>& in, const Shape& shape, Element element) {

@@ -16,6 +16,10 @@ struct PointwiseKernel {
   std::vector<Kind> kinds;  // types in which a0, a1, ... are wanted
   Kind kind = Kind::number;
   std::string body;  // sets r from a0, a1, ...
+  // Operands that lie behind in[0] along `axis` of the result, of its type and rank: a0 is one of theirs beyond the end of in[0]. They are
+  // arguments behind those of `in`.
+  std::vector<Operand> beside = {};
+  size_t axis = 0;
 };
 Launch pointwise_kernel(const std::string& stem, const PointwiseKernel& kernel);
 

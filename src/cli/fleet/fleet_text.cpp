@@ -1,4 +1,4 @@
-#include "cli/fleet_text.h"
+#include "cli/fleet/fleet_text.h"
 
 #include "base/dump_json.h"
 #include "base/text.h"

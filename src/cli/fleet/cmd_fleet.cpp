@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/axis_values.h"
 #include "cli/command.h"
-#include "cli/fleet_text.h"
+#include "cli/fleet/fleet_text.h"
 #include "cli/lock_settings.h"
 #include "cli/price_flag.h"
 #include "cli/run_flags.h"

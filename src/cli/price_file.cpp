@@ -1,9 +1,9 @@
-#include "published/price_file.h"
+#include "cli/price_file.h"
 
 #include "base/file.h"
 #include "base/text.h"
+#include "packed_prices.h"
 #include "plan/toml_node.h"
-#include "published/packed.h"
 
 #include <fmt/format.h>
 
@@ -194,7 +194,7 @@ Prices read_prices(const std::string& text, const std::string& label, std::chron
 Prices open_prices(const std::string& name) {
   const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
   if (name != "studies") return read_prices(read_text(name), name, today);
-  Prices prices = read_prices(std::string(packed_file("prices.toml")), "the studies' prices", today);
+  Prices prices = read_prices(std::string(packed_prices().front().second), "the studies' prices", today);
   prices.warnings.insert(prices.warnings.begin(),
                          fmt::format("the bundled prices are of {}; pass your own with --prices FILE", prices.prices.front().date));
   return prices;

@@ -8,7 +8,7 @@
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/confined.h"
-#include "cli/import_profiles.h"
+#include "cli/published/import_profiles.h"
 #include "kernels/chip_metrics.h"
 #include "kernels/ncu_csv.h"
 #include "profile/counted.h"

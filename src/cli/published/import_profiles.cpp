@@ -1,4 +1,4 @@
-#include "cli/import_profiles.h"
+#include "cli/published/import_profiles.h"
 
 #include "base/dump_json.h"
 #include "base/parse_json.h"

@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "cli/baseline_flag.h"
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/confined.h"
+#include "cli/export_form.h"
 #include "cli/export_output.h"
 #include "cli/export_rows.h"
 #include "cli/price_flag.h"
@@ -15,7 +17,6 @@
 #include "cli/timings_output.h"
 #include "profile/profile_table.h"
 #include "record/record_json.h"
-#include "report/mlperf_tree.h"
 #include "report/telemetry_table.h"
 #include "store/store.h"
 
@@ -27,6 +28,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 
 namespace deepgap {
@@ -47,20 +49,27 @@ class ExportCommand final : public Command {
   void write_telemetry(bool log) const;
   void write_profiles(bool json) const;
   void write_store() const;
-  void write_tree() const;
 
   SelectionFlags which_;
   Selection selection_;
   std::vector<std::string> stores_;
-  std::string prices_, baseline_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
+  std::string prices_, baseline_, percentiles_, format_, by_ = "record", output_;
+  std::map<std::string, std::unique_ptr<ExportForm>> forms_;  // by the value of --format
   bool telemetry_ = false, timings_ = false, profile_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
 void ExportCommand::declare(CLI::App& app) {
+  std::string of_features;
+  const auto& registry = Registry<ExportForm>::instance();
+  for (const std::string& name : registry.names()) {
+    const auto& form = forms_.emplace(name, registry.make("form", name)).first->second;
+    of_features += fmt::format("{} ({}), ", name, form->describe());
+  }
   app.add_option("store", stores_, "Read these stores; several give the rows of all")->required()->type_name("STORE");
-  app.add_option("--format", format_,
-                 "Output format: csv, json, db (a store), mlperf (a submission's tree), or log (with --telemetry) [default: by the name of "
-                 "--output, else csv]")
+  app.add_option(
+         "--format", format_,
+         fmt::format("Output format: csv, json, db (a store), {}or log (with --telemetry) [default: by the name of --output, else csv]",
+                     of_features))
       ->type_name("FORMAT");
   app.add_option("--by", by_, "Write a row for each record (interval within the run) or point (interval over its repeats)")
       ->type_name("record|point")
@@ -70,7 +79,7 @@ void ExportCommand::declare(CLI::App& app) {
                  "which a compact store does not have")
       ->type_name("P,P...");
   app.add_option("-o,--output", output_, "Write to FILE [default: standard output]")->type_name("FILE");
-  app.add_option("--submitter", submitter_, "Name the submitter, with --format mlperf")->type_name("NAME")->capture_default_str();
+  for (const auto& [name, form] : forms_) form->declare(app);
   declare_prices(app, prices_);
   declare_baseline(app, baseline_);
   app.add_flag("--telemetry", telemetry_,
@@ -87,10 +96,14 @@ void ExportCommand::declare(CLI::App& app) {
 }
 
 std::string ExportCommand::chosen_format() const {
-  const std::vector<std::string> known{"csv", "json", "db", "mlperf", "log"};
   if (!format_.empty()) {
-    if (std::find(known.begin(), known.end(), format_) == known.end())
+    std::vector<std::string> known{"csv", "json", "db"};
+    for (const auto& [name, form] : forms_) known.push_back(name);
+    known.emplace_back("log");
+    if (std::find(known.begin(), known.end(), format_) == known.end()) {
+      refuse_left_out("--format=" + format_);
       throw Error(ErrorKind::usage, invalid_choice(format_, "--format", known));
+    }
     return format_;
   }
   const std::string ending = std::filesystem::path(output_).extension().string();
@@ -173,18 +186,6 @@ void ExportCommand::write_store() const {
   }
 }
 
-void ExportCommand::write_tree() const {
-  const bool plain = !submitter_.empty() && submitter_.find('/') == std::string::npos && !submitter_.starts_with('.');
-  if (!plain)
-    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --submitter: expected a name that a folder can have", submitter_));
-  MlperfRuns runs;
-  look_at_selected(stores_, selection_, false, [&](const Store&, const Record& record) { runs.add(record); });
-  if (runs.empty())
-    throw Error(ErrorKind::input, fmt::format("{} has no MLPerf run with logs: measure with deepgap run --mlperf ROUND --mlperf-log DIR",
-                                              store_names(stores_)));
-  for (const std::string& note : write_mlperf_tree(runs, {output_, submitter_})) say(stderr, fmt::format("deepgap: note: {}\n", note));
-}
-
 int ExportCommand::run() {
   const std::string format = chosen_format();
   check_output();
@@ -204,8 +205,8 @@ void ExportCommand::write(const std::string& format) const {
     write_telemetry(format == "log");
   } else if (format == "db") {
     write_store();
-  } else if (format == "mlperf") {
-    write_tree();
+  } else if (const auto form = forms_.find(format); form != forms_.end()) {
+    form->second->write(stores_, selection_, output_);
   } else {
     const ExportRows rows{stores_, selection_, anonymous_, by_ == "point", percentiles_, prices_, baseline_};
     write_export_rows(rows, format == "json" ? ExportFormat::json : ExportFormat::csv, output_);

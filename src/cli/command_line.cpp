@@ -54,12 +54,6 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-// Throws Error{usage} for a command or a flag of a feature that the build is without.
-void refuse_left_out(const std::string& word) {
-  if (const auto found = left_out_words.find(word); found != left_out_words.end())
-    throw Error(ErrorKind::usage, fmt::format("this deepgap was built without '{}': configure it with -D{}=ON", word, found->second));
-}
-
 // `deepgap resnet50` and `deepgap net.onnx` lack a word.
 std::string unknown_command(const std::string& word, const std::vector<std::string>& names) {
   if (exists(word) || is_study_word(word) || word.ends_with(".onnx") || is_zoo_name(word))
@@ -100,6 +94,11 @@ Features given_features(const CLI::App& command) {
 }
 
 }  // namespace
+
+void refuse_left_out(const std::string& word) {
+  if (const auto found = left_out_words.find(word); found != left_out_words.end())
+    throw Error(ErrorKind::usage, fmt::format("this deepgap was built without '{}': configure it with -D{}=ON", word, found->second));
+}
 
 CommandLine::CommandLine(const std::vector<std::string>& arguments) : app_(summary, "deepgap") {
   app_.set_help_flag("-h", "Show common flags");

@@ -34,6 +34,7 @@ ALLOWED = {
     "site": {"base", "stats", "record", "analysis", "ceilings", "kernels", "profile", "report"},
     "worker": {"base", "stats", "record", "profile", "kernels", "model", "dataset", "generate", "scenario", "telemetry", "quantize", "engine/passes"},
     "mlperf": {"base", "stats", "record", "scenario", "analysis", "worker"},
+    "training": {"base", "record", "model", "scenario", "telemetry", "worker"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
     "fleet": {"base", "record", "plan", "store", "analysis", "run", "telemetry"},
     "backends/null": {"base", "backends/common"},
@@ -50,7 +51,7 @@ ALLOWED = {
     "cli": {"base", "stats", "record", "ceilings", "profile", "kernels", "model", "dataset", "generate", "scenario", "telemetry", "plan", "store", "analysis", "report", "site", "worker", "run", "quantize"},
 }
 # Features that a build can be without: only the module's own folder of the command line includes it.
-for _module in ("fleet", "mlperf", "published"):
+for _module in ("fleet", "mlperf", "published", "training"):
     ALLOWED[f"cli/{_module}"] = ALLOWED["cli"] | {"cli", _module}
 # Sources of every kind: C++, CUDA, and text that others include.
 SUFFIXES = {".h", ".hpp", ".cuh", ".inc", ".c", ".cc", ".cpp", ".cu"}

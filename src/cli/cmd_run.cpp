@@ -70,7 +70,6 @@ class RunCommand final : public Command {
   RunFlags run_flags_;
   std::optional<std::string> check_, study_name_;
   std::optional<uint64_t> seed_;
-  std::string save_weights_;
   PeakSearchFlags peak_;
   bool apart_ = false;
   bool profile_ = false, dry_run_ = false, strict_ = false, json_ = false;
@@ -126,9 +125,6 @@ void RunCommand::declare_where(CLI::App& app) {
       ->group(where_group);
   app.add_flag("--dry-run", dry_run_, "List points, refusals and time; store nothing. At a terminal, short runs give the time")
       ->group(where_group);
-  app.add_option("--save-weights", save_weights_, "Write the weights that task train made to FILE; --weights FILE uses them")
-      ->group(where_group)
-      ->type_name("FILE.safetensors");
   app.add_option("--check", check_, "Compare outputs with the reference before timing: on or off [default: on]")
       ->group(where_group)
       ->type_name("on|off");
@@ -165,7 +161,7 @@ Study RunCommand::make_study() const {
   }
   apply_overrides(study, overrides);
   refuse_conflicts("study", features_beside(study));
-  for (const auto& feature : features_) feature->change(study);
+  for (const auto& feature : features_) feature->change_study(study);
   if (seed_) study.seed = *seed_;
   if (study_name_) study.name = *study_name_;
   return study;
@@ -193,9 +189,7 @@ RunReport watched_run(const Study& study, const RunSettings& settings) {
 
 RunSettings RunCommand::make_settings() const {
   RunSettings settings = run_flags_.settings();
-  for (const auto& feature : features_) feature->change(settings);
-  require_folder_of("--save-weights", save_weights_);
-  settings.save_weights = save_weights_.empty() ? "" : std::filesystem::absolute(save_weights_).string();
+  for (const auto& feature : features_) feature->change_settings(settings);
   settings.strict = strict_;
   if (!dry_run_) settings.busy = busy_words();
   settings.auto_repeats = length_.repeats_are_auto();
@@ -219,7 +213,8 @@ Features RunCommand::features_beside(const Study& study) const {
   for (const Grid& grid : study.grids) {
     if (grid.find_peak && !peak_.is_asked()) features.emplace("find_peak", "");
     for (const Axis& axis : grid.axes) {
-      refuse_left_out(axis.name);
+      refuse_left_out(flag_of_axis(axis.name));
+      for (const std::string& value : axis.values) refuse_left_out(axis.name + "=" + value);
       features.emplace(axis.name, axis.name);
     }
   }

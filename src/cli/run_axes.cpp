@@ -17,7 +17,7 @@
 namespace deepgap {
 namespace {
 
-constexpr AxisFlag axes_of_queries[] = {
+constexpr AxisFlag own_axes[] = {
     {"-m,--model,--onnx", "Models: zoo names (deepgap models), ONNX or GGUF files. A list makes an axis, as for all flags of this group"},
     {"-e,--backend"},
     {"-d,--device"},
@@ -43,20 +43,11 @@ constexpr AxisFlag axes_of_queries[] = {
     {"--power"},
     {"--end-to-end"},
     {"--decode-threads"},
-};
-
-constexpr AxisFlag axes_of_tasks[] = {
     {"--task"},
     {"--prompt-tokens"},
     {"--output-tokens"},
     {"--shared-prefix-tokens"},
     {"--prompt-reuse"},
-    {"--optimizer"},
-    {"--learning-rate"},
-    {"--weight-decay"},
-    {"--loss"},
-    {"--loss-scale"},
-    {"--accumulation"},
     {"--isa", "Newest instruction set that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx [default: auto]"},
 };
 
@@ -64,13 +55,12 @@ constexpr AxisFlag axes_of_tasks[] = {
 
 std::span<const AxisFlag> run_axes() {
   static const std::vector<AxisFlag> axes = [] {
-    std::vector<AxisFlag> all(std::begin(axes_of_queries), std::end(axes_of_queries));
+    std::vector<AxisFlag> all(std::begin(own_axes), std::end(own_axes));
     const auto& features = Registry<RunFeature>::instance();
     for (const std::string& name : features.names()) {
       const std::span<const AxisFlag> own = features.make("feature", name)->axes();
       all.insert(all.end(), own.begin(), own.end());
     }
-    all.insert(all.end(), std::begin(axes_of_tasks), std::end(axes_of_tasks));
     return all;
   }();
   return axes;

@@ -21,11 +21,11 @@ class RunFeature {
   // Declares the other flags, in the groups of what is measured and of where results go.
   virtual void declare(CLI::App& app, const std::string& what, const std::string& where) = 0;
   // Adds what the flags say as axes. Throws Error{usage | input}.
-  virtual void add_axes(const AxisFlags& given, Overrides& overrides) const = 0;
+  virtual void add_axes(const AxisFlags& /*given*/, Overrides& /*overrides*/) const {}
   // Changes a study that has all its axes. Throws Error{usage}.
-  virtual void change(Study& study) const = 0;
+  virtual void change_study(Study& /*study*/) const {}
   // Throws Error{usage}.
-  virtual void change(RunSettings& settings) const = 0;
+  virtual void change_settings(RunSettings& /*settings*/) const {}
   // Returns what is noted on standard error below the results; empty: nothing.
   virtual std::string note() const { return {}; }
 };

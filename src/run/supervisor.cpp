@@ -114,7 +114,7 @@ std::string Supervisor::log_folder(const Job& job) const {
 
 // "digits-1a2b3c4d-1.safetensors"
 std::string Supervisor::weights_file(const Job& job) const {
-  if (job.point.task != Task::train || settings_.save_weights.empty() || !settings_.save_weights_each) return settings_.save_weights;
+  if (settings_.save_weights.empty() || !settings_.save_weights_each) return settings_.save_weights;
   const std::filesystem::path file(settings_.save_weights);
   const std::string name =
       fmt::format("{}-{}-{}{}", file.stem().string(), job.point_id.substr(0, 8), job.repeat + 1, file.extension().string());

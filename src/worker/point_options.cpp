@@ -191,7 +191,7 @@ const OptionTable<PointOptions>& own_options() {
     add_options_of_others(made);
     made.part(&PointOptions::dispatch, dispatch_options());
     made.part(&PointOptions::end_to_end, end_to_end_options());
-    made.part(&PointOptions::train, train_options());
+    for (const auto& [task, work] : own_works()) work->add_options(made);
     made.part(&PointOptions::generate, generate_options());
     made.part(&PointOptions::quantize, quantize_options(), std::string(quantize_prefix), "precision int8: ");
     return made;

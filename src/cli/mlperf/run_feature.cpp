@@ -85,7 +85,7 @@ class MlperfFeature final : public RunFeature {
   }
 
   // --scale: MLPerf runs last as their rules say; others in the study, as their duration says.
-  void change(Study& study) const override {
+  void change_study(Study& study) const override {
     if (scale_.empty()) return;
     const auto share = parse_fraction(scale_);
     if (!share || !(*share > 0 && *share <= 1))
@@ -101,7 +101,7 @@ class MlperfFeature final : public RunFeature {
   }
 
   // A run of one Record writes into the folder itself, as LoadGen does; what another run left there is a result that its Record points to.
-  void change(RunSettings& settings) const override {
+  void change_settings(RunSettings& settings) const override {
     require_can_be_made("--mlperf-log", log_);
     settings.log_dir = log_.empty() ? "" : std::filesystem::absolute(log_).string();
     settings.log_trace = trace_;

@@ -1,11 +1,15 @@
 // Task train: steps of one batch, one after the other, on one or more processes that train together.
+#include "base/registry.h"
 #include "model/train_work.h"
 #include "record/load_axis.h"
 #include "record/point_option.h"
 #include "record/task_traits.h"
 #include "scenario/forwarding_target.h"
+#include "training/equal_steps.h"
+#include "training/profile_step.h"
+#include "training/train_check.h"
+#include "training/train_options.h"
 #include "worker/classes.h"
-#include "worker/equal_steps.h"
 #include "worker/scenario_driver.h"
 #include "worker/task_work.h"
 
@@ -205,8 +209,16 @@ void require_equal_steps(const WorkOrder& order) {
               "several processes train the same number of steps: give --duration, or --warmup and --iterations without --min-duration");
 }
 
+struct TrainReference final : OwnReference {
+  explicit TrainReference(TrainResult found) : result(std::move(found)) {}
+  TrainResult result;
+};
+
 class Training final : public TaskWork {
  public:
+  void add_options(OptionTable<PointOptions>& table) const override { table.part(&PointOptions::train, train_options()); }
+  const OptionInfo* own_option(const EngineOptions& given) const override { return train_options().first_in(given); }
+
   void require(const Point& point) const override {
     if (scenario_traits(point.scenario).unit != "batch")
       throw Error(ErrorKind::usage, fmt::format("training runs scenario batch, one step after the other; leave out {}", point.scenario));
@@ -251,13 +263,16 @@ class Training final : public TaskWork {
   Expected expected(const OrderContext& context) const override {
     if (std::string none = no_train_reference(context.order.point, context.inputs.model->graph()); !none.empty())
       return {.none = std::move(none), .unchecked = true};
-    return {.training = find_train_reference(context.order, context.prepared.options, context.inputs)};
+    auto found = find_train_reference(context.order, context.prepared.options, context.inputs);
+    if (!found) return {};
+    return {.own = std::make_shared<TrainReference>(*std::move(found))};
   }
   void provide_reference(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs, Clock& clock) const override {
     provide_train_reference(order, options, inputs, clock);
   }
   SessionsCheck check(const Expected& expected, LoadedOrder& loaded, const OrderContext& context) const override {
-    return check_training(loaded.instances().all().front(), context, expected.training ? &*expected.training : nullptr);
+    const auto* reference = dynamic_cast<const TrainReference*>(expected.own.get());
+    return check_training(loaded.instances().all().front(), context, reference == nullptr ? nullptr : &reference->result);
   }
 
   void note_work(Record& record, const Model& model, const PointOptions& options) const override {
@@ -276,11 +291,7 @@ class Training final : public TaskWork {
   }
 };
 
+const bool registered = Registry<TaskWork>::instance().add("train", [] { return std::make_unique<Training>(); });
+
 }  // namespace
-
-const TaskWork& training_work() {
-  static const Training training;
-  return training;
-}
-
 }  // namespace deepgap

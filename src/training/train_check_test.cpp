@@ -1,4 +1,4 @@
-#include "worker/train_check.h"
+#include "training/train_check.h"
 
 #include <deepgap/error.h>
 

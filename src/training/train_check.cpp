@@ -1,4 +1,4 @@
-#include "worker/train_check.h"
+#include "training/train_check.h"
 #include "base/quantity.h"
 
 #include "base/clocks.h"
@@ -9,9 +9,9 @@
 #include "model/weights/safetensors.h"
 #include "scenario/session_target.h"
 #include "telemetry/environment.h"
+#include "training/train_options.h"
 #include "worker/load_session.h"
 #include "worker/plugin.h"
-#include "worker/train_options.h"
 
 #include <deepgap/error.h>
 

@@ -1,3 +1,7 @@
+#include "training/train_options.h"
+
+#include "base/test_error.h"
+#include "worker/point_conflicts.h"
 #include "worker/task_work.h"
 
 #include <deepgap/error.h>
@@ -66,6 +70,14 @@ TEST(TrainOptions, WhatTheyDoNotTakeIsNamed) {
   EXPECT_THAT(usage_of("loss_scale", "0"), HasSubstr("auto, off or a number from 1 to 16777216"));
   EXPECT_THAT(usage_of("accumulation", "0"), HasSubstr("accumulation"));
   EXPECT_THAT(usage_of("accumulation", "1.5"), HasSubstr("whole number"));
+}
+
+TEST(TrainOptions, ApplyToTrainingAlone) {
+  Point point = training();
+  point.options = {{"optimizer", "sgd"}};
+  refuse_point_conflicts(point);
+  point.task = Task::infer;
+  EXPECT_EQ(error_of([&] { refuse_point_conflicts(point); }), "optimizer applies to training: add --task train, or leave it out");
 }
 
 TEST(TrainOptions, TrainingRunsScenarioBatch) {

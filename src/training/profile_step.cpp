@@ -1,9 +1,10 @@
-#include "worker/task_work.h"
+#include "training/profile_step.h"
 
 #include "base/clocks.h"
 #include "model/train_work.h"
 #include "worker/batch_runner.h"
 #include "worker/plugin.h"
+#include "worker/task_work.h"
 #include "worker/watch_device.h"
 
 #include <deepgap/error.h>

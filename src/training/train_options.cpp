@@ -1,4 +1,4 @@
-#include "worker/train_options.h"
+#include "training/train_options.h"
 
 #include "base/rounding.h"
 

@@ -1,4 +1,4 @@
-#include "worker/equal_steps.h"
+#include "training/equal_steps.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 #   The build tree's lib/deepgap/deps/NAME, a link to PLACE: a file or a folder of libraries. An installed copy has the files themselves there.
 
 # In a release build: modules whose loops are measured or measure, and what nobody waits for. The rest has CMAKE_CXX_FLAGS_RELEASE.
-set(DEEPGAP_HOT_MODULES ceilings dataset engine scenario stats)
+set(DEEPGAP_HOT_MODULES ceilings dataset engine mlperf scenario stats)
 set(DEEPGAP_COLD_MODULES analysis fleet passes plan profile record report run site store)
 
 function(deepgap_level OUT module)

@@ -33,6 +33,8 @@ ALLOWED = {
     "report": {"base", "stats", "record", "analysis", "ceilings", "kernels", "profile"},
     "site": {"base", "stats", "record", "analysis", "ceilings", "kernels", "profile", "report"},
     "worker": {"base", "stats", "record", "profile", "kernels", "model", "dataset", "generate", "scenario", "telemetry", "quantize", "engine/passes"},
+    "mlperf": {"base", "stats", "record", "scenario", "analysis", "worker"},
+    "training": {"base", "record", "model", "scenario", "telemetry", "worker"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
     "fleet": {"base", "record", "plan", "store", "analysis", "run", "telemetry"},
     "backends/null": {"base", "backends/common"},
@@ -47,8 +49,11 @@ ALLOWED = {
     "backends/tensorflow": {"base", "model", "backends/common", "engine/passes"},
     "backends/xla": {"base", "model", "cuda", "backends/common", "engine/passes"},
     "backends/libtorch": {"base", "model", "cuda", "backends/common", "backends/generate", "engine/passes"},
-    "cli": {"base", "stats", "record", "ceilings", "profile", "kernels", "model", "dataset", "generate", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "site", "worker", "run", "fleet", "quantize"},
+    "cli": {"base", "stats", "record", "ceilings", "profile", "kernels", "model", "dataset", "generate", "scenario", "telemetry", "plan", "store", "analysis", "report", "site", "worker", "run", "quantize"},
 }
+# Features that a build can be without: only the module's own folder of the command line includes it.
+for _module in ("fleet", "mlperf", "published", "training"):
+    ALLOWED[f"cli/{_module}"] = ALLOWED["cli"] | {"cli", _module}
 # Sources of every kind: C++, CUDA, and text that others include.
 SUFFIXES = {".h", ".hpp", ".cuh", ".inc", ".c", ".cc", ".cpp", ".cu"}
 # Programs beside deepgap, each a folder or a file: they may see any module and their own folder, and nothing of src/ sees them.

@@ -45,7 +45,7 @@ constexpr ConflictRow rows[] = {
     {"grid", "tenants", with, "open window",
      "tenants are measured in windows of one length: give a duration, and leave out iterations, interval and percentile"},
 
-    {"point", "training option", without, "task=train", "{0} applies to training: add --task train, or leave it out"},
+    {"point", "option of train", without, "task=train", "{0} applies to training: add --task train, or leave it out"},
     {"point", "generation option", without, "task=generate", "{0} applies to generation: add --task generate, or leave it out"},
     {"point", "token SLO", without, "task=generate", "the SLO {0} applies to generation: add --task generate, or leave it out"},
     {"point", "mlperf option", without, "mlperf", "{0} applies to MLPerf runs: add --mlperf ROUND, or leave it out"},

@@ -26,6 +26,8 @@ class AxisFlags {
   void add_models(std::vector<std::string> words) { words_ = std::move(words); }
   // Returns the given axes, in the order of the table, then --axis, --shape and --input. Throws Error{usage}.
   std::vector<Axis> axes() const;
+  // Returns whether the axis is of the table. --axis sets others too, such as a scenario's option `interval`, which is not --interval.
+  bool has_flag(const std::string& axis) const { return texts_.contains(axis); }
   // The text given for an axis of the table, its parts joined by commas; empty: none.
   std::string text(const std::string& axis) const;
 

@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "cli/baseline_flag.h"
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/confined.h"
+#include "cli/export_form.h"
 #include "cli/export_output.h"
 #include "cli/export_rows.h"
 #include "cli/price_flag.h"
@@ -15,9 +17,6 @@
 #include "cli/timings_output.h"
 #include "profile/profile_table.h"
 #include "record/record_json.h"
-#include "report/endpoints/disclosure.h"
-#include "report/endpoints/tree.h"
-#include "report/mlperf_tree.h"
 #include "report/telemetry_table.h"
 #include "store/store.h"
 
@@ -29,8 +28,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
-#include <utility>
 
 namespace deepgap {
 namespace {
@@ -50,22 +49,27 @@ class ExportCommand final : public Command {
   void write_telemetry(bool log) const;
   void write_profiles(bool json) const;
   void write_store() const;
-  void write_tree() const;
-  void write_endpoints() const;
 
   SelectionFlags which_;
   Selection selection_;
   std::vector<std::string> stores_;
-  std::string prices_, baseline_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed", disclosure_;
+  std::string prices_, baseline_, percentiles_, format_, by_ = "record", output_;
+  std::map<std::string, std::unique_ptr<ExportForm>> forms_;  // by the value of --format
   bool telemetry_ = false, timings_ = false, profile_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
 void ExportCommand::declare(CLI::App& app) {
+  std::string of_features;
+  const auto& registry = Registry<ExportForm>::instance();
+  for (const std::string& name : registry.names()) {
+    const auto& form = forms_.emplace(name, registry.make("form", name)).first->second;
+    of_features += fmt::format("{} ({}), ", name, form->describe());
+  }
   app.add_option("store", stores_, "Read these stores; several give the rows of all")->required()->type_name("STORE");
   app.add_option(
          "--format", format_,
-         "Output format: csv, json, db (a store), mlperf (a submission's tree), mlperf-endpoints (a submission of token generation), "
-         "or log (with --telemetry) [default: by the name of --output, else csv]")
+         fmt::format("Output format: csv, json, db (a store), {}or log (with --telemetry) [default: by the name of --output, else csv]",
+                     of_features))
       ->type_name("FORMAT");
   app.add_option("--by", by_, "Write a row for each record (interval within the run) or point (interval over its repeats)")
       ->type_name("record|point")
@@ -75,10 +79,7 @@ void ExportCommand::declare(CLI::App& app) {
                  "which a compact store does not have")
       ->type_name("P,P...");
   app.add_option("-o,--output", output_, "Write to FILE [default: standard output]")->type_name("FILE");
-  app.add_option("--submitter", submitter_, "Name the submitter, with --format mlperf")->type_name("NAME")->capture_default_str();
-  app.add_option("--disclosure", disclosure_,
-                 "Add what no record knows, with --format mlperf-endpoints: a JSON file with the parts system, node, point and power")
-      ->type_name("FILE");
+  for (const auto& [name, form] : forms_) form->declare(app);
   declare_prices(app, prices_);
   declare_baseline(app, baseline_);
   app.add_flag("--telemetry", telemetry_,
@@ -95,10 +96,14 @@ void ExportCommand::declare(CLI::App& app) {
 }
 
 std::string ExportCommand::chosen_format() const {
-  const std::vector<std::string> known{"csv", "json", "db", "mlperf", "mlperf-endpoints", "log"};
   if (!format_.empty()) {
-    if (std::find(known.begin(), known.end(), format_) == known.end())
+    std::vector<std::string> known{"csv", "json", "db"};
+    for (const auto& [name, form] : forms_) known.push_back(name);
+    known.emplace_back("log");
+    if (std::find(known.begin(), known.end(), format_) == known.end()) {
+      refuse_left_out("--format=" + format_);
       throw Error(ErrorKind::usage, invalid_choice(format_, "--format", known));
+    }
     return format_;
   }
   const std::string ending = std::filesystem::path(output_).extension().string();
@@ -181,35 +186,6 @@ void ExportCommand::write_store() const {
   }
 }
 
-void ExportCommand::write_tree() const {
-  const bool plain = !submitter_.empty() && submitter_.find('/') == std::string::npos && !submitter_.starts_with('.');
-  if (!plain)
-    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --submitter: expected a name that a folder can have", submitter_));
-  MlperfRuns runs;
-  look_at_selected(stores_, selection_, false, [&](const Store&, const Record& record) { runs.add(record); });
-  if (runs.empty())
-    throw Error(ErrorKind::input, fmt::format("{} has no MLPerf run with logs: measure with deepgap run --mlperf ROUND --mlperf-log DIR",
-                                              store_names(stores_)));
-  for (const std::string& note : write_mlperf_tree(runs, {output_, submitter_})) say(stderr, fmt::format("deepgap: note: {}\n", note));
-}
-
-void ExportCommand::write_endpoints() const {
-  const nlohmann::ordered_json disclosure = read_endpoints_disclosure(disclosure_);
-  EndpointsCurve curve;
-  look_at_selected(stores_, selection_, false, [&](const Store& store, const Record& each) {
-    if (!EndpointsCurve::wants(each)) return;
-    Record record = each;
-    record.timings = store.timings(record.record_id);
-    record.series = store.series(record.record_id);
-    curve.add(std::move(record));
-  });
-  if (curve.empty())
-    throw Error(ErrorKind::input, fmt::format("{} has no token generation at fixed concurrencies: measure with deepgap run --task generate "
-                                              "--scenario concurrency --clients 1,2,4,8,16,32,64",
-                                              store_names(stores_)));
-  for (const std::string& note : write_endpoints_tree(curve, disclosure, output_)) say(stderr, fmt::format("deepgap: note: {}\n", note));
-}
-
 int ExportCommand::run() {
   const std::string format = chosen_format();
   check_output();
@@ -229,10 +205,8 @@ void ExportCommand::write(const std::string& format) const {
     write_telemetry(format == "log");
   } else if (format == "db") {
     write_store();
-  } else if (format == "mlperf") {
-    write_tree();
-  } else if (format == "mlperf-endpoints") {
-    write_endpoints();
+  } else if (const auto form = forms_.find(format); form != forms_.end()) {
+    form->second->write(stores_, selection_, output_);
   } else {
     const ExportRows rows{stores_, selection_, anonymous_, by_ == "point", percentiles_, prices_, baseline_};
     write_export_rows(rows, format == "json" ? ExportFormat::json : ExportFormat::csv, output_);

@@ -1,14 +1,14 @@
 // `deepgap __read`: the confined child that looks at files (worker/reading.h). Requests: {"kind":"inspect", ...} as worker/inspect.h says;
-// {"kind":"study" | "conf" | "table", "path"}; {"kind":"inputs", "request"} of outputs_request_to_json. Answers {"kind":"read"} or an
+// {"kind":"inputs", "request"} of outputs_request_to_json; {"kind", "path"} of a FileKind, such as "study". Answers {"kind":"read"} or an
 // error.
 #include "base/confine.h"
 #include "base/file.h"
 #include "base/json_words.h"
 #include "base/subprocess.h"
 #include "cli/command.h"
+#include "cli/file_kind.h"
 #include "plan/study.h"
 #include "quantize/calibration_table.h"
-#include "scenario/mlperf/conf_file.h"
 #include "worker/inspect.h"
 #include "worker/protocol.h"
 #include "worker/reading.h"
@@ -26,16 +26,7 @@ namespace {
 void look(const nlohmann::json& request) {
   const std::string kind = request.at("kind");
   if (kind == "inputs") return look_at_inputs(outputs_request_from_json(request.at("request")));
-  const std::string path = request.at("path");
-  if (kind == "study") {
-    read_study(path);
-  } else if (kind == "conf") {
-    ConfFile::parse(read_text(path), path);
-  } else if (kind == "table") {
-    read_table(path);
-  } else {
-    throw Error(ErrorKind::internal, fmt::format("internal: unknown kind of file to read: '{}'", kind));
-  }
+  Registry<FileKind>::instance().make("kind of file", kind)->read(request.at("path"));
 }
 
 Frame answer_to(const nlohmann::json& request) {
@@ -69,7 +60,9 @@ class ReadCommand final : public Command {
 };
 
 const bool registered =
-    add_command<ReadCommand>({.name = reading_command, .describe = "Reads files, confined (for other subcommands)", .hidden = true});
+    add_command<ReadCommand>({.name = reading_command, .describe = "Reads files, confined (for other subcommands)", .hidden = true}) &&
+    add_file_kind("study", [](const std::string& path) { read_study(path); }) &&
+    add_file_kind("table", [](const std::string& path) { read_table(path); });
 
 }  // namespace
 }  // namespace deepgap

@@ -6,12 +6,13 @@
 #include "cli/axis_flags.h"
 #include "cli/axis_values.h"
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/dry_run_text.h"
 #include "cli/length_flags.h"
-#include "cli/mlperf_flags.h"
 #include "cli/peak_flags.h"
 #include "cli/profile_points.h"
 #include "cli/run_axes.h"
+#include "cli/run_feature.h"
 #include "cli/run_flags.h"
 #include "cli/run_text.h"
 #include "cli/written_paths.h"
@@ -28,6 +29,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -64,11 +66,10 @@ class RunCommand final : public Command {
   std::vector<std::string> duels_;  // the Plan refuses more than one
   std::optional<std::string> margin_;
   LengthFlags length_;
-  MlperfFlags mlperf_;
+  std::vector<std::unique_ptr<RunFeature>> features_;
   RunFlags run_flags_;
   std::optional<std::string> check_, study_name_;
   std::optional<uint64_t> seed_;
-  std::string save_weights_;
   PeakSearchFlags peak_;
   bool apart_ = false;
   bool profile_ = false, dry_run_ = false, strict_ = false, json_ = false;
@@ -85,7 +86,8 @@ void RunCommand::declare(CLI::App& app) {
   peak_.declare(app, how_group);
   app.add_option("--seed", seed_, "Seed for the measurement order [default: 1]")->group(how_group)->type_name("N");
   run_flags_.declare(app, where_group);
-  mlperf_.declare(app, what_group, where_group);
+  const auto& known = Registry<RunFeature>::instance();
+  for (const std::string& name : known.names()) features_.emplace_back(known.make("feature", name))->declare(app, what_group, where_group);
   declare_where(app);
 }
 
@@ -123,9 +125,6 @@ void RunCommand::declare_where(CLI::App& app) {
       ->group(where_group);
   app.add_flag("--dry-run", dry_run_, "List points, refusals and time; store nothing. At a terminal, short runs give the time")
       ->group(where_group);
-  app.add_option("--save-weights", save_weights_, "Write the weights that task train made to FILE; --weights FILE uses them")
-      ->group(where_group)
-      ->type_name("FILE.safetensors");
   app.add_option("--check", check_, "Compare outputs with the reference before timing: on or off [default: on]")
       ->group(where_group)
       ->type_name("on|off");
@@ -139,7 +138,7 @@ void RunCommand::declare_where(CLI::App& app) {
 Overrides RunCommand::make_overrides() const {
   Overrides overrides;
   overrides.axes = axes_.axes();
-  mlperf_.add_conf_files(axes_, overrides);
+  for (const auto& feature : features_) feature->add_axes(axes_, overrides);
   length_.add_to(overrides);
   if (!duels_.empty()) overrides.duel = join(duels_, ",");
   overrides.interleave = !apart_;
@@ -162,7 +161,7 @@ Study RunCommand::make_study() const {
   }
   apply_overrides(study, overrides);
   refuse_conflicts("study", features_beside(study));
-  mlperf_.apply_scale(study);
+  for (const auto& feature : features_) feature->change_study(study);
   if (seed_) study.seed = *seed_;
   if (study_name_) study.name = *study_name_;
   return study;
@@ -190,9 +189,7 @@ RunReport watched_run(const Study& study, const RunSettings& settings) {
 
 RunSettings RunCommand::make_settings() const {
   RunSettings settings = run_flags_.settings();
-  mlperf_.set_logs(settings);
-  require_folder_of("--save-weights", save_weights_);
-  settings.save_weights = save_weights_.empty() ? "" : std::filesystem::absolute(save_weights_).string();
+  for (const auto& feature : features_) feature->change_settings(settings);
   settings.strict = strict_;
   if (!dry_run_) settings.busy = busy_words();
   settings.auto_repeats = length_.repeats_are_auto();
@@ -204,7 +201,8 @@ RunSettings RunCommand::make_settings() const {
 
 Features RunCommand::features() const {
   Features features = given;
-  if (find_axis(axes_.axes(), "mlperf") != nullptr) features.emplace("--mlperf", "--mlperf");
+  for (const Axis& axis : axes_.axes())
+    if (axes_.has_flag(axis.name)) features.emplace(flag_of_axis(axis.name), flag_of_axis(axis.name));
   if (std::any_of(words_.begin(), words_.end(), is_study_word)) features.emplace("a study file", "");
   return features;
 }
@@ -214,7 +212,11 @@ Features RunCommand::features_beside(const Study& study) const {
   Features features = given;
   for (const Grid& grid : study.grids) {
     if (grid.find_peak && !peak_.is_asked()) features.emplace("find_peak", "");
-    if (is_mlperf(grid)) features.emplace("mlperf", "");
+    for (const Axis& axis : grid.axes) {
+      refuse_left_out(flag_of_axis(axis.name));
+      for (const std::string& value : axis.values) refuse_left_out(axis.name + "=" + value);
+      features.emplace(axis.name, axis.name);
+    }
   }
   return features;
 }
@@ -237,7 +239,6 @@ int RunCommand::run() {
   sort_words();
   Study study = make_study();
   RunSettings settings = make_settings();
-  mlperf_.check_log_folder(settings.resume);
   const auto searches = [](const Grid& grid) { return grid.find_peak; };
   if (!peak_.is_asked() && std::any_of(study.grids.begin(), study.grids.end(), searches)) return run_parts(study, settings);
   if (peak_.is_asked()) set_up_peak_search(study, settings);
@@ -316,7 +317,8 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   const std::string json = run_json(report, settings, code);
   json_ ? fmt::print("{}", json) : print_text(run_text(report, settings, terminal_columns(stdout), length_.shown_percentiles()));
   flush_standard_output();
-  if (mlperf_.is_scaled()) say(stderr, "deepgap: note: runs with --scale are short and are not MLPerf results, whatever their verdict\n");
+  for (const auto& feature : features_)
+    if (const std::string note = feature->note(); !note.empty()) say(stderr, fmt::format("deepgap: note: {}\n", note));
   if (length_.is_quick() && any_short_window(report))
     say(stderr, "deepgap: note: --quick measures for at least half a second; its intervals may miss what lasts for seconds\n");
   print_ending(report, settings, json_);

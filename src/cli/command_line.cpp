@@ -6,6 +6,7 @@
 #include "cli/axis_values.h"
 #include "cli/help_text.h"
 #include "cli/spellings.h"
+#include "left_out.h"
 #include "record/point_command.h"
 
 #include <deepgap/error.h>
@@ -94,6 +95,11 @@ Features given_features(const CLI::App& command) {
 
 }  // namespace
 
+void refuse_left_out(const std::string& word) {
+  if (const auto found = left_out_words.find(word); found != left_out_words.end())
+    throw Error(ErrorKind::usage, fmt::format("this deepgap was built without '{}': configure it with -D{}=ON", word, found->second));
+}
+
 CommandLine::CommandLine(const std::vector<std::string>& arguments) : app_(summary, "deepgap") {
   app_.set_help_flag("-h", "Show common flags");
   app_.set_help_all_flag("--help", "Show all flags");
@@ -143,6 +149,7 @@ std::vector<std::string> CommandLine::spelled(const std::vector<std::string>& ar
     words.insert(words.begin(), arguments.front());
     return words;
   }
+  refuse_left_out(arguments.front());
   throw Error(ErrorKind::usage, unknown_command(arguments.front(), names));
 }
 
@@ -151,6 +158,7 @@ void CommandLine::refuse_unknown_flag(const CLI::App& command) const {
   const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& extra) { return extra.starts_with("-"); });
   if (flag == extras.end()) return;
   const std::string name = flag->substr(0, flag->find('='));
+  refuse_left_out(name);
   std::vector<std::string> known;
   for (const std::string& own : flags_of(command).names) known.push_back("--" + own);
   const auto near = nearest_name(name, known);

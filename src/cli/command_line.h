@@ -12,6 +12,9 @@
 
 namespace deepgap {
 
+// Throws Error{usage} for a word that asks for a feature that the build is without: a command, a flag or an axis.
+void refuse_left_out(const std::string& word);
+
 class CommandLine {
  public:
   // Builds the flags of the subcommand that the arguments begin with and of no other, a tenth of the work, which each worker process would

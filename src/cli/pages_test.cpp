@@ -2,11 +2,13 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command_line.h"
+#include "left_out.h"
 
 #include <deepgap/error.h>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -59,9 +61,8 @@ std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
-// A subcommand that a build may be without (CMake's DEEPGAP_FLEET).
 bool is_left_out(const std::vector<std::string>& words) {
-  return !words.empty() && words.front() == "fleet" && !Registry<Command>::instance().contains("fleet");
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) { return left_out_words.contains(word); });
 }
 
 bool is_deepgap(const std::string& word) { return word == "deepgap" || word == "build/bin/deepgap"; }

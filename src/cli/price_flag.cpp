@@ -4,7 +4,7 @@
 #include "analysis/words.h"
 #include "base/console.h"
 #include "base/words.h"
-#include "published/price_file.h"
+#include "cli/price_file.h"
 #include "record/published.h"
 
 #include <deepgap/error.h>

@@ -2,19 +2,22 @@
 
 #include "base/option_values.h"
 #include "base/registry.h"
+#include "cli/run_feature.h"
 #include "plan/point_fields.h"
-#include "scenario/mlperf/run_options.h"
 #include "scenario/scenario.h"
 #include "worker/point_options.h"
+#include "worker/run_rules.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 namespace deepgap {
 namespace {
 
-constexpr AxisFlag axes[] = {
+constexpr AxisFlag own_axes[] = {
     {"-m,--model,--onnx", "Models: zoo names (deepgap models), ONNX or GGUF files. A list makes an axis, as for all flags of this group"},
     {"-e,--backend"},
     {"-d,--device"},
@@ -40,26 +43,28 @@ constexpr AxisFlag axes[] = {
     {"--power"},
     {"--end-to-end"},
     {"--decode-threads"},
-    {"--mlperf"},
-    {"--mlperf-mode"},
-    {"--mlperf-test"},
     {"--task"},
     {"--prompt-tokens"},
     {"--output-tokens"},
     {"--shared-prefix-tokens"},
     {"--prompt-reuse"},
-    {"--optimizer"},
-    {"--learning-rate"},
-    {"--weight-decay"},
-    {"--loss"},
-    {"--loss-scale"},
-    {"--accumulation"},
     {"--isa", "Newest instruction set that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx [default: auto]"},
 };
 
 }  // namespace
 
-std::span<const AxisFlag> run_axes() { return axes; }
+std::span<const AxisFlag> run_axes() {
+  static const std::vector<AxisFlag> axes = [] {
+    std::vector<AxisFlag> all(std::begin(own_axes), std::end(own_axes));
+    const auto& features = Registry<RunFeature>::instance();
+    for (const std::string& name : features.names()) {
+      const std::span<const AxisFlag> own = features.make("feature", name)->axes();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }();
+  return axes;
+}
 
 std::string axis_of_flag(std::string flag) {
   flag.erase(0, flag.find_first_not_of('-'));
@@ -67,9 +72,16 @@ std::string axis_of_flag(std::string flag) {
   return flag;
 }
 
+std::string flag_of_axis(std::string axis) {
+  std::replace(axis.begin(), axis.end(), '_', '-');
+  return "--" + axis;
+}
+
 const OptionInfo* axis_info(const std::string& axis) {
-  for (const auto* options : {&point_fields().infos(), &worker_options(), &loadgen_options()})
+  for (const auto* options : {&point_fields().infos(), &worker_options()})
     if (const OptionInfo* option = find_option(*options, axis)) return option;
+  for (const auto& [name, rules] : all_rules())
+    if (const OptionInfo* option = find_option(rules->options(), axis)) return option;
   return nullptr;
 }
 

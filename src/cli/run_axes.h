@@ -13,7 +13,10 @@ namespace deepgap {
 std::span<const AxisFlag> run_axes();
 // "max_batch" for "--max-batch".
 std::string axis_of_flag(std::string flag);
-// Returns how a field of a Point, or an option of deepgap or of MLPerf runs, is declared; nullptr for those of engines and scenarios.
+// "--max-batch" for "max_batch".
+std::string flag_of_axis(std::string axis);
+// Returns how a field of a Point, or an option of deepgap or of the rules of a run, is declared; nullptr for those of engines and
+// scenarios.
 const OptionInfo* axis_info(const std::string& axis);
 // Returns help on --axis: what it takes besides the options of a backend and a scenario, and the scenarios with theirs.
 std::string axis_help();

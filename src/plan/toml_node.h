@@ -1,5 +1,4 @@
-// A TOML file read strictly: every value is taken with its type, and whatever is wrong is one line "FILE:LINE: cause". Only for src/plan
-// and src/published.
+// A TOML file read strictly: every value is taken with its type, and whatever is wrong is one line "FILE:LINE: cause".
 #pragma once
 
 #include <deepgap/error.h>

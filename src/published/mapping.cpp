@@ -1,8 +1,8 @@
 #include "published/mapping.h"
 
 #include "base/text.h"
+#include "packed_mappings.h"
 #include "plan/toml_node.h"
-#include "published/packed.h"
 
 #include <fmt/format.h>
 
@@ -89,12 +89,10 @@ std::set<std::string> columns_of(const Mapping& mapping) {
   return columns;
 }
 
-const std::vector<Mapping>& packed_mappings() {
+const std::vector<Mapping>& bundled_mappings() {
   static const std::vector<Mapping> mappings = [] {
     std::vector<Mapping> read;
-    for (const auto& [name, text] : packed_files()) {
-      if (name != "prices.toml") read.push_back(read_mapping(std::string(text), name));
-    }
+    for (const auto& [name, text] : packed_mappings()) read.push_back(read_mapping(std::string(text), name));
     return read;
   }();
   return mappings;
@@ -125,7 +123,7 @@ Mapping read_mapping(const std::string& text, const std::string& label) { return
 
 Mapping mapping_for(const std::vector<std::string>& header, const std::string& path) {
   const std::set<std::string> columns(header.begin(), header.end());
-  for (const Mapping& mapping : packed_mappings()) {
+  for (const Mapping& mapping : bundled_mappings()) {
     if (columns_of(mapping) == columns) return mapping;
   }
   return mapping_by_name(header, path);

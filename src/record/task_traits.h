@@ -24,6 +24,7 @@ struct TaskTraits {
   const char* cost;                                        // metric of the money for many of them
   bool takes_turns = false;                                // several engines can answer its queries in alternating time slices
   bool tokens = false;                                     // its samples are prompts, and answers come in tokens
+  bool own_work = false;                                   // its work is no queries: a class of its own does it (worker/task_work.h)
 };
 
 inline const TaskTraits& task_traits(Task task) {
@@ -31,7 +32,7 @@ inline const TaskTraits& task_traits(Task task) {
   static const decltype(TaskTraits::times) latency{{"latency_p50_ms", "p50"}}, of_tokens{{"ttft_p50_ms", "TTFT"}, {"tpot_ms", "TPOT"}};
   static const TaskTraits generate{"", tokens, of_tokens, "energy_j_per_token", "cost_per_million_output_tokens", false, true};
   static const TaskTraits infer{"", items, latency, "energy_j_per_item", "cost_per_1000_items", true};
-  static const TaskTraits train{"step", items, latency, "energy_j_per_item", "cost_per_1000_items"};
+  static const TaskTraits train{"step", items, latency, "energy_j_per_item", "cost_per_1000_items", false, false, true};
   return task == Task::generate ? generate : task == Task::train ? train : infer;
 }
 

@@ -1,7 +1,7 @@
 #include "run/first_look.h"
 
 #include "record/tenant_set.h"
-#include "worker/mlperf_run.h"
+#include "worker/run_rules.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 constexpr size_t most_points = 12;
 
 bool is_open_in_length(const Job& job) {
-  return job.repeat == 0 && job.stopping.name == "interval" && !tenant_place(job.point) && !is_mlperf(job.point);
+  return job.repeat == 0 && job.stopping.name == "interval" && !tenant_place(job.point) && rules_of(job.point) == nullptr;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct FirstLooks {
 };
 
 // Plans looks at Jobs that are measured until an interval is reached: a count or a duration already says how long a Job takes. A tenant by
-// itself is not what a set of tenants measures, and an MLPerf run's rules say how long. `length` is what all looks may take.
+// itself is not what a set of tenants measures, and the rules of a run say how long. `length` is what all looks may take.
 FirstLooks first_looks(const std::vector<Job>& runnable, std::chrono::nanoseconds length);
 
 // Looks until `length` is over or the user interrupts. The estimate learns from each; `see` gets what ran.

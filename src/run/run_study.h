@@ -26,10 +26,10 @@ struct RunSettings {
   std::string store_path = "deepgap.db";
   std::string cache_dir;
   std::chrono::nanoseconds timeout{std::chrono::seconds(60)};
-  int cpus = 1;               // that a Point may use: what threads = 0 and `cpus` mean
-  std::string save_weights;   // file for the weights that a Point trained; of several Records each its own beside it; empty: none
-  std::string mlperf_log;     // folder for MLPerf runs' logs: of one Record in it, of several in folders below; empty: none
-  bool mlperf_trace = false;  // a trace among them
+  int cpus = 1;              // that a Point may use: what threads = 0 and `cpus` mean
+  std::string save_weights;  // file for the weights that a Point trained; of several Records each its own beside it; empty: none
+  std::string log_dir;       // folder for the logs of runs by rules: of one Record in it, of several in folders below; empty: none
+  bool log_trace = false;    // a trace among them
   bool resume = false;
   bool own_study = false;  // `resume` counts what the Store has of this study alone
   bool strict = false;

@@ -10,6 +10,7 @@
 #include "run/join_ranks.h"
 #include "run/memory_kills.h"
 #include "run/tenant_windows.h"
+#include "worker/run_rules.h"
 
 #include <deepgap/error.h>
 
@@ -105,15 +106,15 @@ void Supervisor::serve(const Batch& batch, const Receiver& receive) {
 
 // "server-v6.0-performance-1a2b3c4d-1"
 std::string Supervisor::log_folder(const Job& job) const {
-  const std::string round = option_of(job.point, "mlperf"), test = option_of(job.point, "mlperf_test", "none");
-  if (settings_.mlperf_log.empty() || round.empty() || !settings_.mlperf_log_each) return settings_.mlperf_log;
-  const std::string what = test != "none" ? test : option_of(job.point, "mlperf_mode", "performance");
-  return fmt::format("{}/{}-{}-{}-{}-{}", settings_.mlperf_log, job.point.scenario, round, what, job.point_id.substr(0, 8), job.repeat + 1);
+  const RunRules* rules = rules_of(job.point);
+  if (settings_.log_dir.empty() || rules == nullptr || !settings_.log_dir_each) return settings_.log_dir;
+  return fmt::format("{}/{}-{}-{}-{}", settings_.log_dir, job.point.scenario, rules->log_name(job.point), job.point_id.substr(0, 8),
+                     job.repeat + 1);
 }
 
 // "digits-1a2b3c4d-1.safetensors"
 std::string Supervisor::weights_file(const Job& job) const {
-  if (job.point.task != Task::train || settings_.save_weights.empty() || !settings_.save_weights_each) return settings_.save_weights;
+  if (settings_.save_weights.empty() || !settings_.save_weights_each) return settings_.save_weights;
   const std::filesystem::path file(settings_.save_weights);
   const std::string name =
       fmt::format("{}-{}-{}{}", file.stem().string(), job.point_id.substr(0, 8), job.repeat + 1, file.extension().string());
@@ -121,8 +122,8 @@ std::string Supervisor::weights_file(const Job& job) const {
 }
 
 WorkOrder Supervisor::order_for(const Job& job) const {
-  WorkOrder order{job.point,       job.repeat,          job.sweep,       job.stopping,           job.check, settings_.run_id,
-                  settings_.study, settings_.cache_dir, log_folder(job), settings_.mlperf_trace, {}};
+  WorkOrder order{job.point,       job.repeat,          job.sweep,       job.stopping,        job.check, settings_.run_id,
+                  settings_.study, settings_.cache_dir, log_folder(job), settings_.log_trace, {}};
   order.save_weights = weights_file(job);
   order.keep_cut_window = settings_.keep_cut_windows;
   const auto found = unavailable_.find(reference_subject(job.point));

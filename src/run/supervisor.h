@@ -22,9 +22,9 @@ namespace deepgap {
 struct SupervisorSettings {
   std::chrono::nanoseconds timeout{std::chrono::seconds(60)};
   std::string run_id, study, cache_dir;
-  std::string mlperf_log;        // RunSettings::mlperf_log
-  bool mlperf_log_each = false;  // a folder for each Record
-  bool mlperf_trace = false;
+  std::string log_dir;        // RunSettings::log_dir
+  bool log_dir_each = false;  // a folder for each Record
+  bool log_trace = false;
   std::string save_weights = {};                      // RunSettings::save_weights
   bool save_weights_each = false;                     // a file for each Record
   uint64_t seed = 1;                                  // seed for the order of a duel's turns

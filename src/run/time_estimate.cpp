@@ -4,7 +4,7 @@
 #include "record/tenant_set.h"
 #include "run/window_note.h"
 #include "stats/interval.h"
-#include "worker/mlperf_run.h"
+#include "worker/run_rules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -81,7 +81,7 @@ double TimeEstimate::alone_from_settings(const Job& job) const {
                                           : std::min(query_s * warmup_queries, query_s + seconds_from(stopping.warmup_budget));
   const Look* look = look_of(job);
   const double around_s = look == nullptr ? overhead_s : look->around_s;
-  if (is_mlperf(job.point)) return overhead_s + warmup_s + std::max(mlperf_seconds(job.point), query_s);
+  if (const RunRules* rules = rules_of(job.point)) return overhead_s + warmup_s + std::max(rules->seconds(job.point), query_s);
   if (const auto window = scheduled_window(job))
     return around_s + warmup_s + seconds_from(scheduled_lead(job, *window)) + std::max(seconds_from(*window), query_s);
   return around_s + warmup_s + std::max(window_of(job, query_s), seconds_from(stopping.duration.value_or(0)));

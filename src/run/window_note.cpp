@@ -6,8 +6,8 @@
 #include "record/tenant_set.h"
 #include "stats/latency_bound.h"
 #include "worker/bounded_window.h"
-#include "worker/mlperf_run.h"
 #include "worker/preparation.h"
+#include "worker/run_rules.h"
 
 #include <deepgap/error.h>
 
@@ -42,7 +42,7 @@ struct Schedule {
 std::optional<Schedule> schedule_of(const Job& job) {
   Schedule schedule;
   schedule.rate = parse_double(option_of(job.point, "rate")).value_or(0);
-  if (schedule.rate <= 0 || !job.skip_reason.empty() || is_mlperf(job.point) || job.point.options.contains("peak")) return {};
+  if (schedule.rate <= 0 || !job.skip_reason.empty() || rules_of(job.point) != nullptr || job.point.options.contains("peak")) return {};
   const StoppingSettings asked = window_settings(*scenario_of(job.point), job.stopping);
   if (asked.name != "duration" || !asked.duration) return {};
   if (!tenant_place(job.point)) schedule.bound = latency_bound_from(option_of(job.point, "bound"));

@@ -1,6 +1,7 @@
 #include "run/window_note.h"
 
 #include "base/test_error.h"
+#include "worker/fake_rules.h"
 
 #include <gmock/gmock.h>
 
@@ -60,9 +61,9 @@ TEST(WindowNote, RefusesARateThatBringsFewerThanTwo) {
 }
 
 TEST(WindowNote, IsSilentOfWhatHasItsOwnRules) {
-  for (const char* option : {"peak", "mlperf"}) {
+  for (const char* option : {"peak", "fake_rules"}) {
     Job job = job_of("1", second);
-    job.point.options[option] = option == std::string("peak") ? "search" : "v6.0";
+    job.point.options[option] = option == std::string("peak") ? "search" : "on";
     EXPECT_EQ(window_note(job), "") << option;
   }
   Job counted = job_of("1", second);

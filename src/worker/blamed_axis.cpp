@@ -19,7 +19,7 @@ struct Field {
   void (*reset)(Point&);
   std::string (*value)(const Point&) = [](const Point&) { return std::string(); };
 };
-constexpr Field fields[] = {
+constexpr Field known_fields[] = {
     {"processes", [](Point& point) { point.placement.processes = 1; }},
     {"weights", [](Point& point) { point.weights = Point{}.weights; }, [](const Point& point) { return point.weights; }},
     {"dataset", [](Point& point) { point.dataset = Point{}.dataset; }, [](const Point& point) { return point.dataset; }},
@@ -53,7 +53,7 @@ std::string blamed_axis(const Point& point, const std::string& mistake, const st
     without.options.erase(name);
     if (mends(name, value, without)) return name;
   }
-  for (const Field& field : fields) {
+  for (const Field& field : known_fields) {
     Point without = point;
     field.reset(without);
     if (without != point && mends(field.name, field.value(point), without)) return field.name;

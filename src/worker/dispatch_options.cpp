@@ -1,7 +1,7 @@
 #include "worker/dispatch_options.h"
 
 #include "record/record_json.h"
-#include "worker/mlperf_run.h"
+#include "worker/run_rules.h"
 
 #include <deepgap/error.h>
 
@@ -77,8 +77,9 @@ DispatcherSettings dispatcher_settings(const Point& point, const DispatchOptions
 }
 
 Support spread_support(const Point& point, const DispatchOptions& options) {
-  if (is_mlperf(point) && point.placement.processes > 1) return {false, "an MLPerf run is one process: it writes one set of logs"};
-  if (is_mlperf(point) && options.urgent > 0) return {false, "MLPerf's queries have no classes: leave urgent out"};
+  if (const RunRules* rules = rules_of(point)) {
+    if (Support support = rules->spread_support(point, options); !support.ok) return support;
+  }
   const auto devices = static_cast<int>(point.placement.devices.size());
   if (devices > 1 && devices % point.placement.processes != 0) {
     return {false, fmt::format("{} devices cannot be shared out evenly among {} processes", devices, point.placement.processes)};

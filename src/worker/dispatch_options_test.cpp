@@ -1,5 +1,7 @@
 #include "worker/dispatch_options.h"
 
+#include "worker/fake_rules.h"
+
 #include <deepgap/error.h>
 
 #include <gmock/gmock.h>
@@ -116,8 +118,8 @@ TEST(DispatchOptions, ABackendIsAskedAboutOneDeviceAtATime) {
   point.placement = {1, {{"", "cuda", 0}, {"", "cuda", 0}}};
   EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, ::testing::HasSubstr("cuda:0 is listed twice"));
   point.placement = {2, {{"", "cuda", 0}}};
-  point.options["mlperf"] = "v6.0";
-  EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, ::testing::HasSubstr("an MLPerf run is one process"));
+  point.options["fake_rules"] = "on";
+  EXPECT_EQ(supports_everywhere(backend, point, {}, {}, {}).reason, "fake rules take one process");
 }
 
 TEST(DispatchOptions, CpusAreSharedOutWhereThereAreEnough) {

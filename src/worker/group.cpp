@@ -1,5 +1,5 @@
 #include "worker/group.h"
-#include "worker/mlperf_run.h"
+#include "worker/run_rules.h"
 
 #include "base/clocks.h"
 #include "base/text.h"
@@ -62,7 +62,7 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   if (!is_remote(point.placement)) request.preprocessing = preprocessing_for(point.model);
   request.seed = options.seed;
   request.numbers = options.input_numbers;
-  request.size = std::max({request.size, static_cast<size_t>(options.samples), mlperf_library_size(point)});
+  request.size = std::max({request.size, static_cast<size_t>(options.samples), library_size(point)});
   request.data_dir = default_data_dir();
   request.labels = options.labels;
   request.label_offset = options.label_offset;
@@ -200,7 +200,7 @@ bool Group::open_other_models(const WorkOrder& order, const PointOptions& option
 
 void Group::open_other_dataset(const WorkOrder& order, const PointOptions& options) {
   DatasetKey wanted = dataset_key(order.point);
-  wanted.least = mlperf_library_size(order.point);
+  wanted.least = library_size(order.point);
   wanted.samples = std::to_string(options.samples);  // may follow from the batch
   if (dataset_ && wanted == dataset_key_) return;
   drop_sessions();
@@ -233,7 +233,7 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
     drop_sessions();
     if (const std::string still = lack(); !still.empty()) throw Error(ErrorKind::out_of_memory, still);
   }
-  dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
+  dataset_->load(samples_);  // a run by rules unloads what it has loaded
   heartbeat_.beat();
   Inputs inputs{model_, served_ == nullptr ? model_ : served_, {}, dataset_.get(), samples_, load_s_, shared};
   add_targets(order, options, inputs);

@@ -14,11 +14,11 @@
 #include "worker/group.h"
 #include "worker/inspected_backend.h"
 #include "worker/memory_limit.h"
-#include "worker/mlperf_run.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 #include "worker/process_facts.h"
 #include "worker/remote_model.h"
+#include "worker/run_rules.h"
 #include "worker/standstill.h"
 #include "worker/task_work.h"
 
@@ -52,7 +52,7 @@ class Inspection {
     Point point = asked;
     point.batch = std::max<int64_t>(asked.batch, 1);
     InspectedBackend& backend = backend_of(point.backend);
-    check_mlperf(point);
+    if (const RunRules* rules = rules_of(point)) rules->check(point);
     const auto scenario = scenario_of(point);
     const PointOptions options = options_of(point, backend, *scenario);
     if (asked.batch != 0) scenario->check_batch(point.batch);

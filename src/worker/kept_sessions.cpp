@@ -5,7 +5,7 @@
 #include "record/identity.h"
 #include "record/point_option.h"
 #include "record/tenant_set.h"
-#include "worker/mlperf_run.h"
+#include "worker/run_rules.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,8 +16,8 @@ bool are_for_it_alone(const OrderContext& context) {
   const WorkOrder& order = context.order;
   const Point& point = order.point;
   const bool has_company = order.ranks > 1 || order.interleaved || tenant_place(point) || contender_place(point);
-  return has_company || !context.prepared.computes || point.task != Task::infer || is_remote(point.placement) || is_mlperf(point) ||
-         context.prepared.options.end_to_end.on();
+  return has_company || !context.prepared.computes || point.task != Task::infer || is_remote(point.placement) ||
+         rules_of(point) != nullptr || context.prepared.options.end_to_end.on();
 }
 
 }  // namespace

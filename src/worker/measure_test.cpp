@@ -361,23 +361,6 @@ TEST_F(MeasureTest, SeveralProcessesMeetBeforeTheWindow) {
   EXPECT_EQ(record.timings.front().begin, meeting_.begin_at) << "not before all may begin";
 }
 
-TEST_F(MeasureTest, AnMlperfRunIsADriveLikeAnyOther) {
-  WorkOrder order = order_of({{"mlperf", "v6.0"},
-                              {"mlperf_samples", "8"},
-                              {"mlperf_min_duration", "100"},
-                              {"mlperf_min_query_count", "5"},
-                              {"null.latency", "2ms"}});
-  order.point.scenario = "single-stream";
-  const Record record = measured(order);
-  EXPECT_EQ(record.outcome, Outcome::ok) << record.reason;
-  EXPECT_EQ(text_of(record, "mlperf.mode"), "PerformanceOnly");
-  EXPECT_EQ(record.warmup_queries, 3) << "by the scenario that warms up";
-  EXPECT_GE(record.timings.size(), 5U);
-  EXPECT_EQ(record.windows.back().name, "steady");
-  EXPECT_EQ(record.windows.back().end, record.timings.back().end);
-  EXPECT_EQ(record.estimates.count("compute_ms"), 1U);
-}
-
 // A server's failures do this, and the null backend's on request.
 TEST_F(MeasureTest, FailuresThatTheSessionOutlivesMakeAShare) {
   WorkOrder order = order_of({{"null.fail_at", "10-13"}, {"null.outlive_failures", "on"}});

@@ -19,8 +19,8 @@ void fields(V& visit, WorkOrder& order) {
   visit("run_id", order.run_id);
   visit("study", order.study);
   visit("cache_dir", order.cache_dir);
-  visit("mlperf_log", order.mlperf_log);
-  visit("mlperf_trace", order.mlperf_trace);
+  visit("log_dir", order.log_dir);
+  visit("log_trace", order.log_trace);
   visit("ranks", order.ranks);
   visit("rank", order.rank);
   visit("save_weights", order.save_weights);

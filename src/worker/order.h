@@ -19,8 +19,8 @@ struct WorkOrder {
   std::string run_id;
   std::string study;
   std::string cache_dir;              // empty: cache nothing
-  std::string mlperf_log;             // folder of an MLPerf run's logs; empty: none are written
-  bool mlperf_trace = false;          // a trace among them
+  std::string log_dir;                // folder of the logs that the rules of a run ask for; empty: none are written
+  bool log_trace = false;             // a trace among them
   std::string reference_unavailable;  // why no reference can be made; empty: it can, or nobody tried yet
   int ranks = 1;                      // processes that measure this Point together: each waits for the others before its steady window
   int rank = 0;

@@ -6,7 +6,7 @@
 #include "stats/latency_bound.h"
 #include "worker/dispatch_options.h"
 #include "worker/generate_options.h"
-#include "worker/train_options.h"
+#include "worker/task_work.h"
 
 #include <algorithm>
 
@@ -41,7 +41,8 @@ Features features_of(const Point& point) {
   const auto add = [&](const char* group, const auto& table) {
     if (const OptionInfo* option = table.first_in(point.options)) features.emplace(group, option->name);
   };
-  add("training option", train_options());
+  for (const auto& [name, work] : own_works())
+    if (const OptionInfo* option = work->own_option(point.options)) features.emplace("option of " + name, option->name);
   add("generation option", generate_options());
   add("dispatch option", dispatch_options());
   add_token_slo(point, features);

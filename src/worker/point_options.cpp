@@ -6,9 +6,9 @@
 #include "record/dataset_hash.h"
 #include "record/point_option.h"
 #include "record/tuning_mark.h"
-#include "scenario/mlperf/run_options.h"
 #include "worker/input_values.h"
 #include "worker/point_conflicts.h"
+#include "worker/run_rules.h"
 #include "worker/task_work.h"
 
 #include <deepgap/error.h>
@@ -24,7 +24,6 @@ namespace {
 constexpr std::string_view environment_prefix = "env.";
 constexpr std::string_view secret_variable = "env.DEEPGAP_KSERVE_TOKEN";
 constexpr std::string_view quantize_prefix = "quantize.";
-constexpr std::string_view mlperf_prefix = "mlperf_";
 
 [[noreturn]] void wrong_value(const std::string& name, const std::string& value, std::string_view wanted) {
   throw Error(ErrorKind::usage, invalid_value(value, name, wanted));
@@ -39,9 +38,15 @@ void set_bounds(PointOptions& sorted, const std::string& value) {
   }
 }
 
-// Its value is looked at with the scenario (mlperf_run.h).
-void require_mlperf_option(const std::string& name) {
-  if (find_option(loadgen_options(), name) == nullptr) refuse_name("", loadgen_options(), name);
+// Returns whether the option belongs to a benchmark's rules, which look at its value themselves. Throws Error{usage} for one they do not
+// know.
+bool is_of_rules(const std::string& option) {
+  for (const auto& [name, rules] : all_rules()) {
+    if (option != name && !option.starts_with(name + "_")) continue;
+    if (find_option(rules->options(), option) == nullptr) refuse_name("", rules->options(), option);
+    return true;
+  }
+  return false;
 }
 
 // The backend of "NAME.key", or nothing.
@@ -174,7 +179,7 @@ void add_options_of_others(OptionTable<PointOptions>& table) {
   add({"tenants", "models that are measured together; --tenant sets it", ""});
   add({"contender", "index of this arm of an interleaved comparison: 1/2; --duel sets it", ""});
   add({"duel", "axis and arms of an interleaved comparison; --duel sets it", ""});
-  add({"mlperf_NAME", "options of an MLPerf run, listed in docs/reference/scenarios.md", ""});
+  for (const auto& [name, rules] : all_rules()) add(rules->summary());
   add({"env.NAME", "environment variable of the worker", "", true});
 }
 
@@ -186,7 +191,7 @@ const OptionTable<PointOptions>& own_options() {
     add_options_of_others(made);
     made.part(&PointOptions::dispatch, dispatch_options());
     made.part(&PointOptions::end_to_end, end_to_end_options());
-    made.part(&PointOptions::train, train_options());
+    for (const auto& [task, work] : own_works()) work->add_options(made);
     made.part(&PointOptions::generate, generate_options());
     made.part(&PointOptions::quantize, quantize_options(), std::string(quantize_prefix), "precision int8: ");
     return made;
@@ -225,11 +230,8 @@ class OptionSorter {
     }
     if (name.starts_with(quantize_prefix)) return false;
     if (name == dataset_hash_option) return true;  // the inspection's
-    if (name == "mlperf" || name.starts_with(mlperf_prefix)) {
-      require_mlperf_option(name);
-      return true;
-    }
-    if (name == "rate" && point_.options.contains("mlperf")) return true;  // its target_qps
+    if (is_of_rules(name)) return true;
+    if (name == "rate" && rules_of(point_) != nullptr) return true;  // the rules read it
     const auto parts = prefixed(name);
     if (!parts) return false;
     if (parts->first == point_.backend && parts->second != "inputs") {  // else another engine's, or taken last

@@ -4,6 +4,7 @@
 
 #include <deepgap/backend.h>
 #include <deepgap/point.h>
+#include <deepgap/train.h>
 
 #include "model/steering_inputs.h"
 #include "quantize/settings.h"
@@ -14,7 +15,6 @@
 #include "worker/end_to_end_options.h"
 #include "worker/generate_options.h"
 #include "worker/power_asked.h"
-#include "worker/train_options.h"
 
 #include <cstdint>
 #include <map>

@@ -13,10 +13,10 @@ namespace {
 constexpr Nanoseconds second = 1'000'000'000;
 const Window window{"steady", 10 * second, 14 * second};
 
-using Shape = std::function<double(double seconds)>;
+using Curve = std::function<double(double seconds)>;
 
 // Readings every 300 ms from before the window until after it; `limited`: the driver lowers the clocks because of the power limit.
-std::vector<Series> gpu(const std::string& name, const std::function<bool(double)>& limited, const Shape& hz) {
+std::vector<Series> gpu(const std::string& name, const std::function<bool(double)>& limited, const Curve& hz) {
   Series reasons{"nvml", "throttle_reasons." + name, "bits", false, {}, {}}, clock{"nvml", "clock_sm." + name, "Hz", false, {}, {}};
   for (Nanoseconds t = 8 * second; t < 16 * second; t += 300'000'000) {
     const double seconds = static_cast<double>(t - window.begin) / 1e9;
@@ -27,9 +27,9 @@ std::vector<Series> gpu(const std::string& name, const std::function<bool(double
 }
 
 bool always(double /*seconds*/) { return true; }
-bool never(double /*seconds*/) { return false; }
+bool at_no_time(double /*seconds*/) { return false; }
 bool after_half_a_second(double seconds) { return seconds >= 0.5; }
-const Shape fast = [](double) { return 1.98e9; }, falls = [](double t) { return t < 2 ? 1.98e9 : 1.584e9; };
+const Curve fast = [](double) { return 1.98e9; }, falls = [](double t) { return t < 2 ? 1.98e9 : 1.584e9; };
 
 TEST(PowerState, AtTheLimitItIsSustainedThoughClocksSwing) {
   EXPECT_EQ(power_state(gpu("cuda0", always, [](double t) { return 1.5e9 + (t < 2 ? 1e7 : -1e7); }), window).word, "sustained");
@@ -42,14 +42,14 @@ TEST(PowerState, ClocksThatFallAfterTheLimitCameAreABurst) {
   EXPECT_EQ(state.word, "burst");
   EXPECT_NEAR(state.clock_fall, 0.2, 1e-9);
   // An idle GPU has low clocks before.
-  const Shape from_idle = [](double t) { return t < 0 ? 0.345e9 : t < 2 ? 1.98e9 : 1.584e9; };
+  const Curve from_idle = [](double t) { return t < 0 ? 0.345e9 : t < 2 ? 1.98e9 : 1.584e9; };
   EXPECT_EQ(power_state(gpu("cuda0", after_half_a_second, from_idle), window).word, "burst");
   EXPECT_EQ(power_state(gpu("cuda0", after_half_a_second, fast), window).word, "sustained") << "no clock fell";
 }
 
 TEST(PowerState, BelowTheLimitItIsNeither) {
-  EXPECT_EQ(power_state(gpu("cuda0", never, fast), window).word, "");
-  EXPECT_EQ(power_state(gpu("cuda0", never, falls), window).word, "") << "not for want of power";
+  EXPECT_EQ(power_state(gpu("cuda0", at_no_time, fast), window).word, "");
+  EXPECT_EQ(power_state(gpu("cuda0", at_no_time, falls), window).word, "") << "not for want of power";
 }
 
 TEST(PowerState, AReadingASecondIsEnough) {
@@ -123,12 +123,12 @@ TEST(PowerState, ALimitThatCameWithinASustainedWindowIsUnstable) {
 
 TEST(PowerState, WhereTheLimitNeverComesBothStatesAreTheSame) {
   for (const PowerAsked asked : {PowerAsked::burst, PowerAsked::sustained}) {
-    const Record record = noted(asked, gpu("cuda0", never, fast));
+    const Record record = noted(asked, gpu("cuda0", at_no_time, fast));
     EXPECT_EQ(record.verdict, Verdict::valid);
     EXPECT_THAT(text_of(record, power_asked_fact), ::testing::HasSubstr("stayed below its power limit"));
     EXPECT_EQ(text_of(record, power_state_fact), "nothing");
   }
-  EXPECT_EQ(text_of(noted(PowerAsked::either, gpu("cuda0", never, fast)), power_asked_fact), "nothing");
+  EXPECT_EQ(text_of(noted(PowerAsked::either, gpu("cuda0", at_no_time, fast)), power_asked_fact), "nothing");
 }
 
 }  // namespace

@@ -5,9 +5,8 @@
 #include "record/task_traits.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
-#include "worker/mlperf_driver.h"
-#include "worker/mlperf_run.h"
 #include "worker/peak_probe.h"
+#include "worker/run_rules.h"
 #include "worker/task_work.h"
 #include "worker/turn_driver.h"
 
@@ -53,7 +52,7 @@ Preparation prepare(const WorkOrder& order, const Backend& backend) {
   prepared.stopping = window_settings(*scenario, order.stopping);
   prepared.driver = task_work(order.point).driver(order, prepared);
   if (contender_place(order.point)) prepared.driver = make_turn_driver(std::move(prepared.driver), std::move(scenario));
-  if (is_mlperf(order.point)) prepared.driver = make_mlperf_driver(std::move(prepared.driver), prepared.options.dispatch);
+  if (const RunRules* rules = rules_of(order.point)) prepared.driver = rules->driver(std::move(prepared.driver), prepared.options.dispatch);
   return prepared;
 }
 

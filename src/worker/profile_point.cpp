@@ -5,9 +5,9 @@
 #include "record/tenant_set.h"
 #include "telemetry/environment.h"
 #include "worker/group.h"
-#include "worker/mlperf_run.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
+#include "worker/run_rules.h"
 #include "worker/task_work.h"
 
 #include <nlohmann/json.hpp>
@@ -30,7 +30,7 @@ std::string why_not_profiled(const Point& point) {
   if (is_remote(point.placement)) return "its model is on a server, which reports no times of layers";
   if (tenant_place(point)) return "it ran beside others";
   if (contender_place(point)) return "it took turns with others";
-  if (is_mlperf(point)) return "MLPerf runs are timed alone";
+  if (rules_of(point) != nullptr) return "a run by a benchmark's rules is timed alone";
   return {};
 }
 

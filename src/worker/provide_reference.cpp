@@ -1,7 +1,7 @@
 #include "worker/provide_reference.h"
 
 #include "base/option_values.h"
-#include "worker/mlperf_run.h"
+#include "worker/run_rules.h"
 #include "worker/task_work.h"
 
 namespace deepgap {

@@ -1,5 +1,6 @@
 #include "worker/task_work.h"
 
+#include "base/registry.h"
 #include "base/text.h"
 #include "model/decoder/decoder.h"
 #include "model/random_numbers.h"
@@ -8,6 +9,8 @@
 #include "worker/check.h"
 #include "worker/reference.h"
 #include "worker/scenario_driver.h"
+
+#include <deepgap/error.h>
 
 #include <fmt/format.h>
 
@@ -62,9 +65,22 @@ LayerProfile TaskWork::profile(const Point& /*point*/, const PointOptions& /*opt
   return profile_layers(request);
 }
 
+const std::map<std::string, std::unique_ptr<TaskWork>>& own_works() {
+  static const std::map<std::string, std::unique_ptr<TaskWork>> works = [] {
+    std::map<std::string, std::unique_ptr<TaskWork>> made;
+    const auto& registry = Registry<TaskWork>::instance();
+    for (const std::string& name : registry.names()) made.emplace(name, registry.make("task", name));
+    return made;
+  }();
+  return works;
+}
+
 const TaskWork& task_work(const Point& point) {
   static const TaskWork queries;
-  return point.task == Task::train ? training_work() : queries;
+  if (!task_traits(point.task).own_work) return queries;
+  const auto found = own_works().find(std::string(name_of(point.task)));
+  if (found == own_works().end()) throw Error(ErrorKind::usage, fmt::format("this deepgap was built without task {}", name_of(point.task)));
+  return *found->second;
 }
 
 Support task_support(const Backend& backend, Task task, const GraphSummary& graph) {

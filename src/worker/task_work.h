@@ -1,13 +1,16 @@
 // How a worker does a task: what its Points are refused for, what its samples are, what drives it, and what its results are compared with.
-// The base answers queries (infer, generate); a task of other work is a class of its own, as in training.cpp. Without state; any thread.
+// The base answers queries (infer, generate). A task of other work is a class of its own that adds itself to the Registry by the task's
+// name (src/training); a build may be without it. Without state; any thread.
 #pragma once
 
+#include "base/option_table.h"
 #include "worker/check_sessions.h"
+#include "worker/group.h"
 #include "worker/preparation.h"
 #include "worker/profile_layers.h"
-#include "worker/train_check.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,18 +18,30 @@
 
 namespace deepgap {
 
+// What a task of other work than queries is compared with.
+struct OwnReference {
+  OwnReference() = default;
+  OwnReference(const OwnReference&) = delete;
+  OwnReference& operator=(const OwnReference&) = delete;
+  virtual ~OwnReference() = default;
+};
+
 // The expected results of an order's first units of work, or the reason why there are none.
 struct Expected {
   std::optional<Reference> reference = {};
-  std::string none = {};                     // why there is to be none; empty: there is one, or it is to be made first
-  bool unchecked = false;                    // none could be made, or nobody wants one
-  std::optional<TrainResult> training = {};  // for a Point that trains
-  bool missing() const { return !reference && !training && none.empty(); }
+  std::string none = {};                         // why there is to be none; empty: there is one, or it is to be made first
+  bool unchecked = false;                        // none could be made, or nobody wants one
+  std::shared_ptr<const OwnReference> own = {};  // instead of `reference`
+  bool missing() const { return !reference && own == nullptr && none.empty(); }
 };
 
 class TaskWork {
  public:
   virtual ~TaskWork() = default;
+  // Adds the options that only this task has.
+  virtual void add_options(OptionTable<PointOptions>& /*table*/) const {}
+  // Returns the first of these that is among `given`; nullptr: there is none.
+  virtual const OptionInfo* own_option(const EngineOptions& /*given*/) const { return nullptr; }
   // Throws Error{usage} for a scenario or a placement that the task does not take.
   virtual void require(const Point& /*point*/) const {}
   // Sets the options whose defaults are the task's own.
@@ -54,16 +69,15 @@ class TaskWork {
   virtual std::string why_not_profiled(const Point& /*point*/) const { return {}; }
   virtual LayerProfile profile(const Point& point, const PointOptions& options, const ProfileRequest& request) const;
 };
+
+// Returns the tasks of other work than queries that this build has, by their names.
+const std::map<std::string, std::unique_ptr<TaskWork>>& own_works();
+// Throws Error{usage} for a task that this build is without.
 const TaskWork& task_work(const Point& point);
-const TaskWork& training_work();
 
 // Returns whether the backend has Sessions for the task, and the Model is for it. Asked once for each Point, before anything else.
 Support task_support(const Backend& backend, Task task, const GraphSummary& graph);
 // Asks expected() where there may be something to compare with.
 Expected expected_of(const OrderContext& context);
-
-// The profile of one step of a training, which no engine times layer by layer: its time, and on a GPU its kernels and counters. There a
-// second Session without CUDA graphs is loaded where the engine can, since a graph's kernels are counted as one.
-LayerProfile profile_step(const Point& point, const PointOptions& options, const ProfileRequest& request);
 
 }  // namespace deepgap

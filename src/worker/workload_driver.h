@@ -1,5 +1,5 @@
-// WorkloadDriver: what fills the windows of an order with units of work: a Scenario's queries, an MLPerf run. measure() knows no more of it
-// than this, so that another kind of work (steps of training, a duel's turns) is one more WorkloadDriver and no case in measure().
+// WorkloadDriver: what fills the windows of an order with units of work: a Scenario's queries, a run by RunRules. measure() knows no more
+// of it than this, so that another kind of work (steps of training, a duel's turns) is one more WorkloadDriver and no case in measure().
 //
 // Made from the Point before anything is loaded; used by the worker's main thread. A WorkloadDriver that fails throws Error.
 #pragma once

@@ -10,6 +10,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import onnx_file as onnx
+from built_with import needs
 from store_case import PROGRAM, StoreCase
 
 QUICK = ["-n", "20", "--warmup", "1", "-r", "1"]
@@ -118,17 +119,23 @@ class AccuracyTest(StoreCase):
             array(self.data / f"dog{i}" / "0.npy", "float", [8], dot(8, c))
         self.refused("the network has 8 classes, 0 to 7")
 
-    def test_pictures_by_the_map_of_mlperf(self):
+    def pictures_with_a_map(self):
+        """Three images with the label file of MLPerf, as flags."""
         (self.data / "val").mkdir()
         for i, name in enumerate(["waves.png", "waves.jpg", "grey.jpg"]):
             shutil.copy(PICTURES / name, self.data / "val" / f"{i}{pathlib.Path(name).suffix}")
         (self.data / "val_map.txt").write_text("val/2.jpg 3\nval/0.png 1\nval/1.jpg 0\n")
-        small = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--dataset", str(self.data)]
-        row = self.one(0, *small, *QUICK)
+        return ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--dataset", str(self.data)]
+
+    def test_pictures_by_the_map_of_mlperf(self):
+        row = self.one(0, *self.pictures_with_a_map(), *QUICK)
         self.assertEqual(row["accuracy_samples"], 3)
         self.assertIn("3 images of data", row["dataset_description"])
         self.assertIn("labels by val_map.txt", row["dataset_description"])
-        os.remove(self.store)
+
+    @needs(PROGRAM, "run", "--mlperf", "v6.0")
+    def test_an_mlperf_run_counts_right_answers(self):
+        small = self.pictures_with_a_map()
         mlperf = [*small, "--mlperf", "v6.0", "-s", "single-stream", "--mlperf-mode", "accuracy", "--axis", "mlperf_performance_sample_count_override=3"]
         row = self.one(1, *mlperf, "--axis", "mlperf_accuracy_target=100%", "--mlperf-log", str(self.folder / "log"))
         self.assertEqual((row["verdict"], row["accuracy_samples"]), ("invalid", 3))

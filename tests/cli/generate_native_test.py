@@ -8,6 +8,7 @@ import struct
 import subprocess
 import unittest
 
+from built_with import needs
 from store_case import PROGRAM, StoreCase
 
 SMALL = "smollm2_135m:layers=1,vocabulary=512"
@@ -50,6 +51,7 @@ class GenerateNativeTest(StoreCase):
             os.unlink(self.store)
         self.assertEqual(answers[0], answers[1])
 
+    @needs(PROGRAM, "run", "--mlperf", "v6.0")
     def test_an_mlperf_run_times_tokens(self):
         logs = os.path.join(self.dir, "logs")
         mlperf = ["--mlperf", "v6.0", "--axis", "mlperf_use_token_latencies=1", "--axis", "mlperf_min_duration=500", "--axis", "mlperf_min_query_count=5",
@@ -69,6 +71,7 @@ class GenerateNativeTest(StoreCase):
         with open(os.path.join(logs, "mlperf_log_summary.txt")) as file:
             self.assertIn("Completed tokens per second", file.read())
 
+    @needs(PROGRAM, "run", "--mlperf", "v6.0")
     def test_latencies_of_tokens_need_tokens(self):
         command = [PROGRAM, "run", "--cache", self.dir, "--store", self.store, "--backend", "null", "--model", "resnet18", "--scenario", "server",
                    "--rate", "100", "--mlperf", "v6.0", "--axis", "mlperf_use_token_latencies=1"]

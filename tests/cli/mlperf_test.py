@@ -60,6 +60,14 @@ class MlperfTest(unittest.TestCase):
                 self.assertEqual(detail["effective_scenario"].lower(), scenario.replace("-", ""))
                 self.assertFalse(os.path.exists(self.path(scenario, "mlperf_log_trace.json")))
 
+    def test_logs_that_cannot_be_written_are_refused_before_anything_is_measured(self):
+        run = self.run_deepgap("--mlperf", "v6.0", "--scenario", "single-stream", "--axis", "mlperf_target_latency=1", "--scale", "0.1%",
+                               "--mlperf-log", "/dev/null/logs", code=2)
+        self.assertEqual(run.stdout, "")
+        self.assertIn("--mlperf-log", run.stderr)
+        self.assertIn("/dev/null is not a folder", run.stderr)
+        self.assertFalse(os.path.exists(self.store))
+
     def test_with_dynamic_batching(self):
         self.run_deepgap("--mlperf", "v6.0", "--scenario", "server", "--axis", "mlperf_target_qps=2000", "--axis", "mlperf_min_duration=500",
                          "--axis", "null.latency=2ms", "--max-batch", "8", "--max-delay", "1ms", "--mlperf-mode", "submission", "--axis",

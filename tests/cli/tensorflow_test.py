@@ -8,7 +8,10 @@ import sys
 import tempfile
 import unittest
 
+from built_with import needs
+
 PROGRAM, FAKES = sys.argv[1:3]
+TRAINING = ["run", "--save-weights", "x.safetensors"]
 del sys.argv[1:3]
 
 
@@ -91,6 +94,7 @@ class Settings(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return json.loads(run("export", store, "--format", "json").stdout), done.stdout + done.stderr
 
+    @needs(PROGRAM, *TRAINING)
     def test_networks_train_as_libtorch_trains_them(self):
         if not {found["name"]: found for found in json.loads(run("backends", "--json").stdout)}["libtorch"]["available"]:
             self.skipTest("LibTorch, which is the reference, is not here")
@@ -108,6 +112,7 @@ class Settings(unittest.TestCase):
         rows = json.loads(run("export", store, "--format", "json").stdout)
         self.assertEqual([(row["outcome"], row["check_pass"]) for row in rows], [("ok", 1)], done.stdout + done.stderr)
 
+    @needs(PROGRAM, *TRAINING)
     def test_what_does_not_train_is_refused_by_name(self):
         for arguments, reason in ((["--model", "resnet18:width=0.125", "--axis", "accumulation=2"], "accumulation is not computed"),
                                   (["--model", "mobilenet_v2:width=0.25"], "Dropout"),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unittest
 
+from built_with import is_without
 from store_case import PROGRAM, TINY, StoreCase
 
 FEW = ["--warmup", "0", "--iterations", "3"]
@@ -196,14 +197,14 @@ class WordsTest(StoreCase):
             self.assertEqual(json.load(f)["records"], 1)
 
     def test_what_cannot_be_written_is_said_before_anything_is_measured(self):
-        for flags in (["--export-json", "/proc/nowhere/x.json"], ["--save-weights", "/proc/nowhere/x.safetensors", "--task", "train", "-e", "libtorch"],
-                      ["--mlperf", "v6.0", "-s", "single-stream", "--axis", "mlperf_target_latency=1", "--scale", "0.1%", "--mlperf-log", "/dev/null/logs"]):
+        for flags in (["--export-json", "/proc/nowhere/x.json"], ["--save-weights", "/proc/nowhere/x.safetensors", "--task", "train", "-e", "libtorch"]):
             with self.subTest(flags):
-                count = [] if "--mlperf" in flags else FEW
-                lost = self.run_deepgap(self.network, *count, *([] if "-e" in flags else ["-e", "null"]), *flags)
+                if is_without(PROGRAM, "run", *flags):
+                    continue
+                lost = self.run_deepgap(self.network, *FEW, *([] if "-e" in flags else ["-e", "null"]), *flags)
                 self.assertEqual((lost.returncode, lost.stdout), (2, ""), lost.stderr)
-                self.assertIn(flags[0] if flags[0] != "--mlperf" else "--mlperf-log", lost.stderr)
-                self.assertRegex(lost.stderr, "folder /proc/nowhere does not exist|/dev/null is not a folder")
+                self.assertIn(flags[0], lost.stderr)
+                self.assertIn("folder /proc/nowhere does not exist", lost.stderr)
                 self.assertFalse(os.path.exists(self.store))
         self.assertIn("folder /proc/nowhere does not exist", self.refused(self.network, "-o", "/proc/nowhere/q.onnx", command=["quantize"]))
 

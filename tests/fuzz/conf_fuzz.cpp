@@ -1,8 +1,8 @@
 // MLPerf's configuration files and run.json; the first byte says which.
-#include "scenario/mlperf/conf_file.h"
+#include "mlperf/loadgen/conf_file.h"
 
 #include "fuzz.h"
-#include "scenario/mlperf/run_json.h"
+#include "mlperf/loadgen/run_json.h"
 
 using namespace deepgap;
 

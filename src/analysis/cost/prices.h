@@ -1,5 +1,5 @@
 // Price: what a device or a machine costs by the hour, with currency, source and date; Prices: a file of them (docs/reference/files.md has
-// the format, published/price_file.h reads it). Plain values and pure functions; any thread.
+// the format, cli/price_file.h reads it). Plain values and pure functions; any thread.
 #pragma once
 
 #include "record/identity.h"

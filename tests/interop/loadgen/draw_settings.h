@@ -1,7 +1,7 @@
 // Settings of LoadGen runs, drawn at random.
 #pragma once
 
-#include "scenario/mlperf/settings.h"
+#include "mlperf/loadgen/settings.h"
 
 #include <functional>
 

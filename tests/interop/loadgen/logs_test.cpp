@@ -6,7 +6,7 @@
 #include "base/clocks.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "scenario/mlperf/logs.h"
+#include "mlperf/loadgen/logs.h"
 
 #include <gtest/gtest.h>
 

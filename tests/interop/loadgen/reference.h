@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/temporary_folder.h"
-#include "scenario/mlperf/settings.h"
+#include "mlperf/loadgen/settings.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 #include "reference.h"
 
 #include "base/file.h"
-#include "scenario/mlperf/run_options.h"
+#include "mlperf/loadgen/run_options.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include "reference.h"
 
 #include "base/file.h"
-#include "scenario/mlperf/accuracy_log.h"
-#include "scenario/mlperf/schedule.h"
+#include "mlperf/loadgen/accuracy_log.h"
+#include "mlperf/loadgen/schedule.h"
 
 #include <gtest/gtest.h>
 

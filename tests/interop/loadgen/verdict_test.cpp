@@ -5,8 +5,8 @@
 #include "timed_target.h"
 
 #include "base/clocks.h"
-#include "scenario/mlperf/drive.h"
-#include "scenario/mlperf/verdict.h"
+#include "mlperf/loadgen/drive.h"
+#include "mlperf/loadgen/verdict.h"
 
 #include <gtest/gtest.h>
 

@@ -82,7 +82,8 @@ class GatherSpace {
   CopyList copies_;
 };
 
-// stage() and launch() come from one thread with the context current, and no query is in flight during stage().
+// stage() comes from one thread, and no query is in flight then. launch() comes from any thread, each with a GatherSpace and a stream of
+// its own. The context is current.
 class Samples {
  public:
   struct Input {

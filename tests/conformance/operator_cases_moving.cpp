@@ -262,6 +262,39 @@ Graph cut_off(GraphBuilder& net) {
   return net.finish({net.node("Pad", {x, pads, net.floats({}, 3, 3)})});
 }
 
+// As many elements come as go, so that the shape stays.
+Graph shifted(GraphBuilder& net) {
+  const ValueId x = net.input({net.random().between(3, 6), net.random().between(3, 6)});
+  return net.finish({net.node("Pad", {x, net.ints({0, -1, 2, 0, 1, -2})})});
+}
+
+// Parts of one channel, one of which a convolution makes, side by side along another axis than the channels.
+Graph joined_single_channels(GraphBuilder& net) {
+  Random& random = net.random();
+  const int64_t height = random.between(2, 4), width = random.between(3, 7);
+  const ValueId x = net.input({3, height, width}), plain = net.node("Sigmoid", {net.input({1, height, width})});
+  const ValueId made = net.node("Conv", {x, net.floats({1, 3, 1, 1})});
+  return net.finish({net.node("Concat", {made, plain}, {{"axis", random.between(2, 3)}})});
+}
+
+// What follows a Concat element by element may be computed with it.
+Graph normalized_parts(GraphBuilder& net) {
+  Random& random = net.random();
+  const int64_t height = random.between(1, 4), width = random.between(1, 4);
+  std::vector<ValueId> parts;
+  int64_t channels = 0;
+  for (int64_t i = random.between(2, 4); i > 0; --i) {
+    const int64_t more = random.one_of<int64_t>({1, 4, 8, 16, 5});
+    channels += more;
+    const ValueId x = net.input({more, height, width});
+    parts.push_back(random.chance(0.5) ? net.node("Conv", {x, net.floats({more, more, 1, 1})}) : net.node("Relu", {x}));
+  }
+  const ValueId joined = net.node("Concat", parts, {{"axis", int64_t{1}}});
+  const ValueId normal = net.node("BatchNormalization", {joined, net.floats({channels}), net.floats({channels}), net.floats({channels}),
+                                                         net.floats({channels}, 0.5, 2)});
+  return net.finish({net.node("Relu", {normal})});
+}
+
 // As attributes, to opset 10.
 Graph old_pad(GraphBuilder& net) {
   const ValueId x = net.input({net.random().between(2, 5), 3});
@@ -359,6 +392,9 @@ OperatorCase edge(const std::string& name, int opset, Graph (*build)(GraphBuilde
 std::vector<OperatorCase> moving_cases() {
   std::vector<OperatorCase> cases{edge("Pad wrap", 19, wrapped),
                                   edge("Pad that cuts off", 17, cut_off),
+                                  edge("Pad that shifts", 17, shifted),
+                                  edge("Concat of single channels", 17, joined_single_channels),
+                                  edge("Concat BatchNormalization and Relu", 17, normalized_parts),
                                   edge("Pad to opset 10", 10, old_pad),
                                   edge("Slice to opset 9", 9, old_slice),
                                   edge("Split to opset 12", 12, old_split),

@@ -176,8 +176,12 @@ HloValue HloWriter::reverse(const HloValue& x, const std::vector<int64_t>& axes)
 
 HloValue HloWriter::pad(const HloValue& x, const std::vector<int64_t>& begins, const std::vector<int64_t>& ends, double value) {
   Shape shape = x.shape;
-  for (size_t i = 0; i < shape.size(); ++i) shape[i] += begins[i] + ends[i];
-  if (shape == x.shape) return x;
+  bool changes = false;  // elements that go on one side and come on the other leave the shape
+  for (size_t i = 0; i < shape.size(); ++i) {
+    shape[i] += begins[i] + ends[i];
+    changes = changes || begins[i] != 0 || ends[i] != 0;
+  }
+  if (!changes) return x;
   return operation("pad", {x, number(x.type, value)}, x.type, shape,
                    fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}", hlo_array(begins), hlo_array(ends),
                                hlo_array(std::vector<int64_t>(shape.size(), 0))));

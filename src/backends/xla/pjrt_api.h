@@ -82,11 +82,6 @@ struct PjrtCreateClient : PjrtArguments<10> {
 struct PjrtDestroyClient : PjrtArguments<11> {
   PjrtClientObject* client = nullptr;
 };
-struct PjrtPlatformVersion : PjrtArguments<14> {
-  PjrtClientObject* client = nullptr;
-  const char* version = nullptr;
-  size_t version_size = 0;
-};
 struct PjrtDevices : PjrtArguments<16> {  // those of this process
   PjrtClientObject* client = nullptr;
   PjrtDevice* const* devices = nullptr;

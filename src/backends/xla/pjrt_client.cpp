@@ -1,5 +1,6 @@
 #include "backends/xla/pjrt_client.h"
 
+#include "base/words.h"
 #include "model/wire.h"
 
 #include <deepgap/error.h>
@@ -77,8 +78,12 @@ PjrtLibrary::PjrtLibrary(const std::string& path) {
   if (api_->version.major != major_version ||
       api_->struct_size < offsetof(PjrtApi, functions) + (PjrtViewOfDevice::place + 1) * sizeof(void*))
     throw Error(ErrorKind::refused, fmt::format("XLA's plug-in {} has version {} of PJRT, expected 0.81 or a later 0.x", path, version()));
-  PjrtInitialize initialize;
-  call(initialize);
+  try {
+    PjrtInitialize initialize;
+    call(initialize);
+  } catch (const PjrtFailure& failure) {
+    throw Error(ErrorKind::refused, fmt::format("XLA's plug-in {} cannot be used: {}", path, one_line(failure.message)));
+  }
 }
 
 std::string PjrtLibrary::version() const { return fmt::format("{}.{}", api_->version.major, api_->version.minor); }
@@ -124,13 +129,6 @@ PjrtClient::PjrtClient(const PjrtLibrary& library, int device, int threads) : li
   library_.call(devices);
   if (devices.count == 0) throw PjrtFailure(0, "it has no device");
   device_ = devices.devices[0];
-}
-
-std::string PjrtClient::platform_version() const {
-  PjrtPlatformVersion version;
-  version.client = client_.get();
-  library_.call(version);
-  return {version.version, version.version_size};
 }
 
 PjrtExecutable PjrtClient::compile(std::string text) const {

@@ -82,7 +82,6 @@ class PjrtClient {
   // `device`: the number of the GPU, for a plug-in for GPUs; -1 for one for CPUs, which computes on `threads` of them.
   PjrtClient(const PjrtLibrary& library, int device, int threads);
 
-  std::string platform_version() const;
   // Compiles StableHLO, written as text.
   PjrtExecutable compile(std::string text) const;
   // Copies the bytes before it returns.

@@ -6,50 +6,57 @@
 #include "backends/xla/xla_session.h"
 #include "backends/xla/xla_settings.h"
 
+#include <fmt/format.h>
+
 #include <map>
 
 namespace deepgap {
-namespace {
 
-// Opened once a process.
-const PjrtLibrary& library_at(const std::string& path) {
+// Each is opened once a process.
+XlaBackend::Plugin XlaBackend::opened(const XlaPlugins& plugins, const std::string& kind) {
   static std::map<std::string, PjrtLibrary> libraries;
-  return libraries.try_emplace(path, path).first->second;
+  const std::string& path = kind == "cuda" ? plugins.cuda : plugins.cpu;
+  if (path.empty()) return {nullptr, "", missing_xla_plugin(plugins, kind)};
+  try {
+    const PjrtLibrary& library = libraries.try_emplace(path, path).first->second;
+    return {&library, fmt::format("{} (PJRT {})", xla_package_of(path), library.version()), ""};
+  } catch (const Error& defect) {
+    return {nullptr, "", defect.what()};
+  }
 }
 
-}  // namespace
-
-XlaBackend::XlaBackend() : plugins_(find_xla_plugins()) {
+XlaBackend::XlaBackend() {
   keep_off_hidden_amx();
-  if (plugins_.cpu.empty() && plugins_.cuda.empty()) throw Error(ErrorKind::refused, missing_xla_plugin(plugins_, "cpu"));
+  const XlaPlugins plugins = find_xla_plugins();
+  cpu_ = opened(plugins, "cpu");
+  cuda_ = opened(plugins, "cuda");
+  if (cpu_.library == nullptr && cuda_.library == nullptr)
+    throw Error(ErrorKind::refused, plugins.cpu.empty() && !plugins.cuda.empty() ? cuda_.defect : cpu_.defect);
 }
 
 std::string XlaBackend::version() const {
-  std::string text;
-  for (const std::string* path : {&plugins_.cpu, &plugins_.cuda})
-    if (!path->empty()) text += (text.empty() ? "PJRT " : ", ") + library_at(*path).version();
-  return text;
+  const char* between = cpu_.name.empty() || cuda_.name.empty() ? "" : ", ";
+  return cpu_.name + between + cuda_.name;
 }
 
 std::vector<DeviceInfo> XlaBackend::devices() const {
   std::vector<DeviceInfo> devices;
-  if (!plugins_.cpu.empty()) devices.push_back({DeviceId{}, cpu_name(), host_memory_bytes(), {}});
-  if (!plugins_.cuda.empty()) devices.insert(devices.end(), nvidia_devices().begin(), nvidia_devices().end());
+  if (cpu_.library != nullptr) devices.push_back({DeviceId{}, cpu_name(), host_memory_bytes(), {}});
+  if (cuda_.library != nullptr) devices.insert(devices.end(), nvidia_devices().begin(), nvidia_devices().end());
   return devices;
 }
 
 Support XlaBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
   std::string refusal = xla_refusal(request, graph);
-  const std::string& kind = request.placement.devices.front().kind;
-  if (refusal.empty() && (kind == "cuda" ? plugins_.cuda : plugins_.cpu).empty()) refusal = missing_xla_plugin(plugins_, kind);
+  if (refusal.empty()) refusal = plugin_for(request.placement.devices.front()).defect;
   return refusal.empty() ? Support{} : Support{false, "xla: " + refusal};
 }
 
 std::unique_ptr<Session> XlaBackend::load(const Model& model, const LoadOptions& options) {
   require(supports(options, GraphSummary{}));
-  const bool cuda = options.placement.devices.front().kind == "cuda";
-  const PjrtLibrary& library = library_at(cuda ? plugins_.cuda : plugins_.cpu);
-  return cuda ? make_xla_cuda_session(library, model, options) : make_xla_session(library, model, options);
+  const DeviceId& device = options.placement.devices.front();
+  const PjrtLibrary& library = *plugin_for(device).library;
+  return device.kind == "cuda" ? make_xla_cuda_session(library, model, options) : make_xla_session(library, model, options);
 }
 
 }  // namespace deepgap

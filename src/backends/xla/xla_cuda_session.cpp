@@ -48,7 +48,11 @@ class XlaCudaSession final : public SerialSession {
   void stage(std::span<const std::vector<TensorView>> inputs) override {
     SerialSession::stage(inputs);  // refuses samples that do not fit
     context_.use();
-    samples_.stage(inputs, [this](size_t input, cuda::Address from, size_t count) { return converted(input, from, count); });
+    try {
+      samples_.stage(inputs, [this](size_t input, cuda::Address from, size_t count) { return converted(input, from, count); });
+    } catch (const PjrtFailure& failure) {
+      throw xla_error(failure, "does not place the samples");
+    }
     cuda::check(cuda::driver().cuCtxSynchronize(), "placing the samples");
   }
   std::span<const TensorView> outputs(int slot) const override { return slots_.at(static_cast<size_t>(slot)).views; }
@@ -80,7 +84,7 @@ class XlaCudaSession final : public SerialSession {
     const DataType type = inputs_[input].type, wanted = program_.text(largest_).input_types[input];
     if (type == wanted) return std::nullopt;
     Shape shape = *inputs_[input].shape(1);
-    if (!shape.empty()) shape[0] *= static_cast<int64_t>(count);
+    shape.empty() ? shape.push_back(static_cast<int64_t>(count)) : void(shape[0] *= static_cast<int64_t>(count));
     const PjrtExecutable program = client_.compile(xla_conversion(type, wanted, shape));
     const PjrtBuffer given = client_.over_device(type, shape, reinterpret_cast<void*>(from));
     const std::vector<PjrtBuffer> made = client_.execute(program, {given.get()}, 1);

@@ -10,6 +10,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
+#include <system_error>
 
 namespace deepgap {
 namespace {
@@ -63,6 +65,26 @@ std::string missing_xla_plugin(const XlaPlugins& plugins, const std::string& kin
   const char* package = kind == "cuda" ? "jax-cuda13-pjrt" : "xla-cpu-pjrt";
   return fmt::format("no plug-in of XLA for {} in {}; install {}, or set DEEPGAP_XLA to it (docs/reference/engines/xla.md)",
                      kind == "cuda" ? "NVIDIA GPUs" : "CPUs", join(plugins.tried, ", "), package);
+}
+
+std::string xla_package_of(const std::string& path) {
+  constexpr std::string_view ending = ".dist-info";
+  std::error_code error;
+  const fs::path file = fs::canonical(path, error);
+  fs::path folder = file.parent_path();
+  for (int i = 0; i < 2; ++i) {  // PACKAGES/jax_plugins/xla_cuda13/xla_cuda_plugin.so
+    folder = folder.parent_path();
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+      std::string name = entry.path().filename().string();
+      if (name.find("_pjrt-") == std::string::npos || !name.ends_with(ending)) continue;
+      const bool cuda = name.find("cuda") != std::string::npos;
+      if (cuda != (file.filename().string().find("cuda") != std::string::npos)) continue;
+      name.resize(name.size() - ending.size());
+      name[name.rfind('-')] = ' ';
+      return name;
+    }
+  }
+  return fs::path(path).filename().string();
 }
 
 }  // namespace deepgap

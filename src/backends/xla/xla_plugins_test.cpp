@@ -49,6 +49,14 @@ TEST_F(FindXlaPlugins, FilesAndFoldersOfPackagesMayBeNamed) {
   EXPECT_THAT(missing_xla_plugin(one, "cpu"), testing::HasSubstr("no plug-in of XLA for CPUs in " + (folder_ / "jax_plugins").string()));
 }
 
+TEST_F(FindXlaPlugins, ThePackageIsNamedWithItsVersion) {
+  const std::string cuda = write("jax_plugins/xla_cuda13/xla_cuda_plugin.so"), other = write("pjrt_of_ours.so");
+  fs::create_directories(folder_ / "xla_cpu_pjrt-0.0.1.dist-info");
+  fs::create_directories(folder_ / "jax_cuda13_pjrt-0.11.2.dist-info");
+  EXPECT_EQ(xla_package_of(cuda), "jax_cuda13_pjrt 0.11.2");
+  EXPECT_EQ(xla_package_of(other), "pjrt_of_ours.so");
+}
+
 TEST_F(FindXlaPlugins, APlaceWithoutOneIsNamedInTheRefusal) {
   try {
     found_from(folder_.string());

@@ -53,14 +53,17 @@ std::string xla_conversion(DataType from, DataType to, const Shape& shape) {
 XlaProgram::XlaProgram(Graph graph, const PjrtClient& client, const XlaSettings& settings, bool ready)
     : graph_(std::move(graph)), client_(client), settings_(settings), ready_(ready) {
   remove_identities(graph_);
+  fold_constants(graph_);
   fold_affines(graph_);
 }
 
 PjrtBufferObject* XlaProgram::uploaded(const Tensor& weight) {
-  PjrtBuffer& buffer = weights_[{weight.data.get(), weight.type, weight.shape}];
-  if (buffer.get() == nullptr)
-    buffer = client_.copy(converted(weight, weight.type == DataType::f32 ? settings_.floats : weight.type).view());
-  return buffer.get();
+  Weight& found = weights_[{weight.data.get(), weight.type, weight.shape}];
+  if (found.buffer.get() == nullptr) {
+    found.tensor = weight;
+    found.buffer = client_.copy(converted(weight, weight.type == DataType::f32 ? settings_.floats : weight.type).view());
+  }
+  return found.buffer.get();
 }
 
 void XlaProgram::prepare(int64_t batch) {

@@ -48,13 +48,17 @@ class XlaProgram {
     PjrtExecutable program;
     std::vector<PjrtBufferObject*> weights;
   };
+  struct Weight {
+    Tensor tensor;  // kept, so that no other weight's bytes come to lie where its bytes are
+    PjrtBuffer buffer;
+  };
   PjrtBufferObject* uploaded(const Tensor& weight);
 
   Graph graph_;
   const PjrtClient& client_;
   XlaSettings settings_;
   bool ready_;
-  std::map<std::tuple<const std::byte*, DataType, Shape>, PjrtBuffer> weights_;
+  std::map<std::tuple<const std::byte*, DataType, Shape>, Weight> weights_;
   std::map<int64_t, Part> parts_;
 };
 

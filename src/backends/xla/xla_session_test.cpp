@@ -21,7 +21,8 @@ class XlaSessionTest : public testing::Test {
     } catch (const Error& missing) {
       GTEST_SKIP() << missing.what();
     }
-    if (backend_->devices().front().id.kind != "cpu") GTEST_SKIP() << "there is no plug-in of XLA for CPUs";
+    const auto devices = backend_->devices();
+    if (devices.empty() || devices.front().id.kind != "cpu") GTEST_SKIP() << "there is no plug-in of XLA for CPUs";
   }
   std::unique_ptr<XlaBackend> backend_;
   std::unique_ptr<Clock> clock_ = make_real_clock();
@@ -46,6 +47,43 @@ TEST_F(XlaSessionTest, HalvesAreComputedAsHalves) {
     rig.stage({{1, 2, 4097}});
     rig.run(0, {0});
     EXPECT_THAT(rig.floats(0), testing::ElementsAre(2, 4, 8192));  // 4097 is no number of 16 bits
+  }
+}
+
+// Each W is transposed before anything runs, so its bytes are made, and might be freed, with each batch size.
+TEST_F(XlaSessionTest, WeightsThatAreMadeStayThoseOfTheirNodes) {
+  constexpr int64_t products = 8, columns = 32;
+  Graph graph;
+  graph.name = "transposed";
+  graph.opset = 17;
+  const auto value = [&](const std::string& name, const Dims& dims) {
+    graph.values.push_back({name, DataType::f32, dims});
+    return static_cast<ValueId>(graph.values.size() - 1);
+  };
+  const ValueId x = value("x", {{1, batch_symbol}, {3, ""}});
+  std::vector<ValueId> parts;
+  for (int64_t i = 0; i < products; ++i) {
+    const std::string n = std::to_string(i);
+    const ValueId w = value("w" + n, {{columns, ""}, {3, ""}}), turned = value("t" + n, {{3, ""}, {columns, ""}});
+    Tensor weights = make_tensor(DataType::f32, {columns, 3});
+    for (float& one : writable<float>(weights)) one = static_cast<float>(i);
+    graph.constants.emplace(w, weights);
+    parts.push_back(value("p" + n, {{1, batch_symbol}, {columns, ""}}));
+    graph.nodes.push_back({"turn" + n, "Transpose", "", {w}, {turned}, {}});
+    graph.nodes.push_back({"times" + n, "MatMul", "", {x, turned}, {parts.back()}, {}});
+  }
+  const ValueId y = value("y", {{1, batch_symbol}, {products * columns, ""}});
+  graph.nodes.push_back({"join", "Concat", "", parts, {y}, {{"axis", int64_t{1}}}});
+  graph.inputs = {x};
+  graph.outputs = {y};
+  const TestModel model(graph);
+  TinyRig rig(*backend_, model, *clock_, {.batches = {1, 2, 3, 4}});
+  rig.stage({{1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3}});
+  for (const std::vector<uint32_t>& samples : {std::vector<uint32_t>{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}}) {
+    rig.run(0, samples);
+    const std::vector<float> found = rig.floats(0);
+    for (size_t i = 0; i < products; ++i)
+      EXPECT_EQ(found[i * columns], 6 * static_cast<float>(i)) << samples.size() << " samples, product " << i;
   }
 }
 

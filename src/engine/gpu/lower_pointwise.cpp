@@ -68,12 +68,11 @@ void lower_posts(Lowering& lowering, const Operation& operation, ValueId value, 
 }
 
 void lower_joined(Lowering& lowering, const Operation& operation, const std::vector<Operand>& parts, size_t axis, const Form& form) {
-  const bool plain = operation.posts.empty() && !operation.result;
+  const bool plain = operation.posts.empty();
   Body body;
   const Kind kind = plain ? kind_of(parts[0].form.element) : Kind::number;
   body.text = fmt::format("r = {};", body.add(parts[0], kind));
   add_posts(lowering, body, operation.posts, 0);
-  if (operation.result) body.text += fmt::format(" r = {};", quantize_text(*operation.result, "r"));
   const std::vector<Operand> beside(parts.begin() + 1, parts.end());
   const Operand out = lowering.write(operation.output, form);
   std::vector<Operand> read = body.in;

@@ -28,7 +28,7 @@ std::set<ValueId> multiplied_values(const Graph& graph) {
       const bool convolution = main.op == "Conv" || main.op == "ConvTranspose";
       for (size_t i = 0; i < 2; ++i)
         if (constant_of(graph, main.inputs[1 - i]) != nullptr || (convolution && i == 0)) multiplied.insert(main.inputs[i]);
-    } else if (moves(main) &&
+    } else if (operation.posts.empty() && moves(main) &&
                std::any_of(node->outputs.begin(), node->outputs.end(), [&](ValueId id) { return multiplied.contains(id); })) {
       multiplied.insert(main.inputs.begin(), main.inputs.end());
     }

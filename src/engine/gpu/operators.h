@@ -68,7 +68,8 @@ std::vector<std::string> gpu_operators();  // sorted
 // quantization, in one kernel. The result is the operation's output.
 void lower_posts(Lowering& lowering, const Operation& operation, ValueId value, size_t first);
 
-// Lowers Concat: the parts, all of one type, side by side along `axis`, with the operation's posts and its quantization, in one kernel.
+// Lowers Concat: the parts, all of one type, side by side along `axis`, with the operation's posts, in one kernel. The operation is not
+// quantized.
 void lower_joined(Lowering& lowering, const Operation& operation, const std::vector<Operand>& parts, size_t axis, const Form& form);
 
 // The posts as an epilogue: those from the first one that cannot be in it are left to lower_posts. `form`: of the result.

@@ -14,10 +14,14 @@ namespace {
 // for each channel, the pitch is that of another axis.
 int64_t extent_along(const Operand& in, size_t axis) { return innermost(in.shape, in.form) == axis ? in.form.pitch : in.shape[axis]; }
 
-// Returns whether the operand's elements at `extent` places of the result's innermost axis lie in whole vectors of `lanes`.
+bool one_for_all_lanes(const Operand& in, const Operand& out) {
+  const size_t lead = out.shape.size() - in.shape.size(), axis = innermost(out.shape, out.form);
+  return out.shape.empty() || axis < lead || in.shape[axis - lead] == 1;
+}
+
+// Returns whether the operand's elements at `extent` places of the result's innermost axis, which it has, lie in whole vectors of `lanes`.
 bool lies_in_lanes(const Operand& in, const Operand& out, int64_t lanes, int64_t extent) {
   const size_t axis = innermost(out.shape, out.form), lead = out.shape.size() - in.shape.size();
-  if (axis < lead || in.shape[axis - lead] == 1) return true;  // one element for all lanes
   if (in.strides[axis - lead] != 1 || extent_along(in, axis - lead) < extent) return false;
   for (size_t i = 0; i < in.shape.size(); ++i)
     if (i != axis - lead && in.shape[i] > 1 && in.strides[i] % lanes != 0) return false;
@@ -31,7 +35,7 @@ bool lie_beside_in_lanes(const PointwiseKernel& kernel, int64_t lanes) {
   int64_t begin = 0;
   const auto lies = [&](const Operand& part, bool is_last) {
     const int64_t size = part.shape[kernel.axis], extent = !inner || is_last ? out.form.pitch - (inner ? begin : 0) : size;
-    const bool whole = !inner || (begin % lanes == 0 && part.shape[kernel.axis] > 1);
+    const bool whole = !inner || begin % lanes == 0;
     begin += size;
     return whole && lies_in_lanes(part, out, lanes, extent);
   };
@@ -43,8 +47,9 @@ bool lie_beside_in_lanes(const PointwiseKernel& kernel, int64_t lanes) {
 bool lies_in_lanes(const PointwiseKernel& kernel, int64_t lanes) {
   if (kernel.out.form.pitch % lanes != 0) return false;
   if (!kernel.beside.empty() && !lie_beside_in_lanes(kernel, lanes)) return false;
-  return std::all_of(kernel.in.begin() + (kernel.beside.empty() ? 0 : 1), kernel.in.end(),
-                     [&](const Operand& in) { return lies_in_lanes(in, kernel.out, lanes, kernel.out.form.pitch); });
+  return std::all_of(kernel.in.begin() + (kernel.beside.empty() ? 0 : 1), kernel.in.end(), [&](const Operand& in) {
+    return one_for_all_lanes(in, kernel.out) || lies_in_lanes(in, kernel.out, lanes, kernel.out.form.pitch);
+  });
 }
 
 // Lanes of the innermost axis that a thread does at once: as many as 16 bytes hold of the widest type that is read or written for each
@@ -69,11 +74,6 @@ std::string offset_text(const Operand& in, const Shape& out, size_t axis = 0, in
     if (in.shape[i] > 1 || begin != 0) text += fmt::format("{}{} * I({})", text.empty() ? "" : " + ", place, in.strides[i]);
   }
   return text.empty() ? "0" : text;
-}
-
-bool one_for_all_lanes(const Operand& in, const Operand& out) {
-  const size_t lead = out.shape.size() - in.shape.size(), axis = innermost(out.shape, out.form);
-  return out.shape.empty() || axis < lead || in.shape[axis - lead] == 1;
 }
 
 bool lies_as(const Operand& in, const Operand& out) {

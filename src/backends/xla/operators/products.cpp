@@ -50,7 +50,7 @@ void matmul(const XlaCall& call) {
     std::copy(x.shape.begin(), x.shape.end(), shape.end() - static_cast<std::ptrdiff_t>(x.shape.size()));
     for (size_t i = 0; i + 2 < rank; ++i)
       for (const HloValue& one : {a, b})
-        if (const size_t lead = rank - one.shape.size(); i >= lead) shape[i] = std::max(shape[i], one.shape[i - lead]);
+        if (const size_t lead = rank - one.shape.size(); i >= lead) shape[i] = shape[i] == 1 ? one.shape[i - lead] : shape[i];
     return h.broadcast(x, shape);
   };
   const auto last = static_cast<int64_t>(rank) - 1;

@@ -42,6 +42,30 @@ Graph joined(GraphBuilder& net) {
                      net.node("Concat", {net.input({3, 16}), net.input({4, 16})}, {{"axis", int64_t{1}}})});
 }
 
+// What follows a Concat element by element is computed in its kernel: parts of whole vectors, and parts that are not.
+Graph joined_and_normalized(GraphBuilder& net) {
+  const auto normalized = [&](const Ints& parts) {
+    std::vector<ValueId> pictures;
+    int64_t channels = 0;
+    for (const int64_t count : parts) {
+      pictures.push_back(net.node("Conv", {net.input({3, 5, 6}), net.floats({count, 3, 1, 1})}));
+      channels += count;
+    }
+    const ValueId joined = net.node("Concat", pictures, {{"axis", int64_t{1}}});
+    const auto numbers = [&] { return net.floats({channels}); };
+    return net.node("Relu", {net.node("BatchNormalization", {joined, numbers(), numbers(), numbers(), net.floats({channels}, 0.5F, 2)})});
+  };
+  return net.finish({normalized({64, 32, 32, 32}), normalized({8, 16, 5}), normalized({5, 8})});
+}
+
+// One channel of a convolution, whose pixels take whole vectors, and one that lies densely.
+Graph joined_single_channels(GraphBuilder& net) {
+  const ValueId made = net.node("Conv", {net.input({3, 5, 6}), net.floats({1, 3, 1, 1})}),
+                plain = net.node("Sigmoid", {net.input({1, 5, 6})});
+  return net.finish({net.node("Concat", {made, plain}, {{"axis", int64_t{2}}}), net.node("Concat", {plain, made}, {{"axis", int64_t{3}}}),
+                     net.node("Concat", {made, plain}, {{"axis", int64_t{1}}}), net.node("Concat", {plain, made}, {{"axis", int64_t{0}}})});
+}
+
 // With windows that reach over each edge; convolutions put channels innermost.
 Graph pools(GraphBuilder& net) {
   const ValueId x = net.node("Conv", {net.input({3, 9, 10}), net.floats({24, 3, 1, 1})});
@@ -91,8 +115,12 @@ TEST(EmulatedPools, Integers) {
     EXPECT_EQ(trial.computed(), 1U) << type;
   }
 }
-TEST(EmulatedConcat, Float32) { try_graphs({joined}, {ComputeType::f32, Element::f32}, "fp32"); }
-TEST(EmulatedConcat, Float16) { try_graphs({joined}, {ComputeType::f16, Element::f16}, "fp16"); }
+TEST(EmulatedConcat, Float32) {
+  try_graphs({joined, joined_and_normalized, joined_single_channels}, {ComputeType::f32, Element::f32}, "fp32");
+}
+TEST(EmulatedConcat, Float16) {
+  try_graphs({joined, joined_and_normalized, joined_single_channels}, {ComputeType::f16, Element::f16}, "fp16");
+}
 TEST(EmulatedTiles, Float32) { try_graphs({tiles}, {ComputeType::f32, Element::f32}, "fp32"); }
 TEST(EmulatedTiles, Float16) { try_graphs({tiles}, {ComputeType::f16, Element::f16}, "fp16"); }
 

@@ -5,9 +5,9 @@
 #include "fuzz.h"
 #include "generate/lengths.h"
 
-#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>

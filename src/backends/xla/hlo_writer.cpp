@@ -78,7 +78,8 @@ std::string hlo_pairs(const std::vector<int64_t>& firsts, const std::vector<int6
 std::string hlo_integer(int64_t value) { return fmt::format("{} : i64", value); }
 
 HloValue HloWriter::argument(DataType type, const Shape& shape) {
-  return arguments_.emplace_back(fmt::format("%arg{}", arguments_.size()), type, shape);
+  arguments_.push_back({fmt::format("%arg{}", arguments_.size()), type, shape});
+  return arguments_.back();
 }
 
 HloValue HloWriter::constant(const Tensor& tensor) {

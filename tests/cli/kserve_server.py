@@ -1,9 +1,10 @@
 """A KServe v2 server for tests, on the loopback interface: a model `double` (y = x + x of [N, 3]) whose misdeeds a test sets."""
 import json
-import ssl
 import struct
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from certificate import secured
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -80,9 +81,7 @@ class Server(ThreadingHTTPServer):
         self.echoes, self.shape = "", [-1, 3]
         self.scheme = "https" if certificate else "http"
         if certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            self.socket = context.wrap_socket(self.socket, server_side=True)
+            self.socket = secured(self.socket, certificate)
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05})
         self.thread.start()
 

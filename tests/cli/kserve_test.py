@@ -12,6 +12,7 @@ import unittest
 import unittest.mock
 
 import onnx_file
+from certificate import MISSING, make_certificate
 from kserve_server import Server
 from store_case import PROGRAM, StoreCase
 
@@ -235,13 +236,9 @@ class KserveTest(StoreCase):
         os.remove(self.store)
         self.assertIn("would be kept in the store", self.refused("--device", self.server.url, "--axis", "env.DEEPGAP_KSERVE_TOKEN=s3cret"))
 
-    @unittest.skipUnless(shutil.which("openssl"), "no openssl here to make a certificate")
+    @unittest.skipIf(MISSING, MISSING)
     def test_certificates_are_verified(self):
-        certificate = os.path.join(self.dir, "certificate.pem")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1",
-                        "-keyout", certificate + ".key", "-out", certificate], check=True, capture_output=True)
-        with open(certificate, "a") as both, open(certificate + ".key") as key:
-            both.write(key.read())
+        certificate = make_certificate(self.dir)
         server = Server(certificate)
         self.addCleanup(server.stop)
         row = self.one(1, "--model", "double", "--device", server.url, "-n", "40")

@@ -4,6 +4,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from certificate import secured
+
 
 def event(value):
     return b"data: " + json.dumps(value).encode() + b"\n\n"
@@ -100,11 +102,13 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self):
+    def __init__(self, certificate=None):
         super().__init__(("127.0.0.1", 0), Handler)
         self.lock, self.asked, self.pages = threading.Lock(), 0, {}
         self.script = lambda number, request: None
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.server_address[1]}"
+        if certificate:
+            self.socket = secured(self.socket, certificate)
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def stop(self):

@@ -12,6 +12,7 @@ import threading
 import unittest
 import unittest.mock
 
+from certificate import MISSING, make_certificate
 from openai_server import DONE, STOP, Server, event, good, text, usage
 from store_case import PROGRAM, StoreCase
 
@@ -48,6 +49,18 @@ class OpenaiTest(StoreCase):
                 self.assertEqual(row["outcome"], "refused")
                 self.assertIn(words, row["reason"])
                 self.assertEqual(self.server.asked, 0)
+
+    @unittest.skipIf(MISSING, MISSING)
+    def test_certificates_are_verified(self):
+        certificate = make_certificate(self.dir)
+        server = Server(certificate)
+        self.addCleanup(server.stop)
+        row = self.one(1, "--model", "tiny", "--device", server.url, "--iterations", "20")
+        os.unlink(self.store)
+        self.assertEqual(row["outcome"], "refused")
+        self.assertIn("TLS failed", row["reason"])
+        row = self.one(0, "--model", "tiny", "--device", server.url, "--iterations", "20", "--axis", f"ca_file={certificate}")
+        self.assertEqual((row["outcome"], row["output_tokens"]), ("ok", 4), row["reason"])
 
     def test_an_unknown_model_is_named_beside_those_that_there_are(self):
         done = self.run_deepgap("--model", "tinny", "--device", self.server.url)

@@ -25,6 +25,12 @@ void set_pads(NodeWindow& w, const Ints& given, const std::string& automatic) {
   }
 }
 
+int64_t block_of(const NodeReader& reader) {
+  const int64_t block = reader.int_of("blocksize", 0);
+  if (block < 1 || reader.shape(0).size() != 4) reader.refuse(fmt::format("blocksize {} of {} dimensions", block, reader.shape(0).size()));
+  return block;
+}
+
 }  // namespace
 
 NodeWindow node_window(const NodeReader& reader, const Ints& kernel) {
@@ -66,6 +72,36 @@ Tensor counted_taps(const NodeWindow& w, bool counts_padding) {
     for (size_t i = w.rank(); i-- > 0; left /= static_cast<size_t>(w.out[i])) values[n] *= counts[i][left % static_cast<size_t>(w.out[i])];
   }
   return made;
+}
+
+NodePads node_pads(const NodeReader& reader) {
+  const size_t rank = reader.shape(0).size();
+  const Ints given = reader.ints_or_input("pads", 1, {});
+  Ints axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (reader.has(3)) axes = reader.integers(3);
+  if (given.size() != 2 * axes.size()) reader.refuse("pads of the wrong number");
+  NodePads pads{Ints(rank, 0), Ints(rank, 0)};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(reader.axis(axes[i], rank));
+    pads.begins[axis] = given[i];
+    pads.ends[axis] = given[i + axes.size()];
+  }
+  return pads;
+}
+
+// Depth, column, row or column, row, depth: whether a block lies along the channels or within each.
+BlockMoves depth_to_space_moves(const NodeReader& reader) {
+  const int64_t block = block_of(reader);
+  const Shape in = reader.shape(0), out = reader.output_shape();
+  if (reader.text_of("mode", "DCR") == "CRD") return {{in[0], out[1], block, block, in[2], in[3]}, {0, 1, 4, 2, 5, 3}};
+  return {{in[0], block, block, out[1], in[2], in[3]}, {0, 3, 4, 1, 5, 2}};
+}
+
+BlockMoves space_to_depth_moves(const NodeReader& reader) {
+  const int64_t block = block_of(reader);
+  const Shape in = reader.shape(0), out = reader.output_shape();
+  return {{in[0], in[1], out[2], block, out[3], block}, {0, 3, 5, 1, 2, 4}};
 }
 
 Ints spatial_axes(const NodeReader& reader) {

@@ -23,6 +23,20 @@ NodeWindow node_window(const NodeReader& reader, const std::vector<int64_t>& ker
 // Returns for each position of the window how many of its elements an average divides by: those within the input, and with `counts_padding`
 // those within its pads. What only rounding up reaches never counts. float32, in the shape of the positions.
 Tensor counted_taps(const NodeWindow& window, bool counts_padding);
+// What Pad adds before and behind each axis; negative: cuts off.
+struct NodePads {
+  std::vector<int64_t> begins, ends;
+};
+NodePads node_pads(const NodeReader& reader);
+
+// How DepthToSpace and SpaceToDepth move elements: the input in these parts, its dimensions in this order, then in the output's shape.
+struct BlockMoves {
+  Shape parts;
+  std::vector<int64_t> order;
+};
+BlockMoves depth_to_space_moves(const NodeReader& reader);
+BlockMoves space_to_depth_moves(const NodeReader& reader);
+
 // Returns the axes after batch and channels of input 0. Refuses an input that has none.
 std::vector<int64_t> spatial_axes(const NodeReader& reader);
 

@@ -268,7 +268,7 @@ Graph shifted(GraphBuilder& net) {
   return net.finish({net.node("Pad", {x, net.ints({0, -1, 2, 0, 1, -2})})});
 }
 
-// Parts of one channel, one of which a convolution makes, side by side along another axis than the channels.
+// Joins two values of one channel along height or width. A convolution makes the first.
 Graph joined_single_channels(GraphBuilder& net) {
   Random& random = net.random();
   const int64_t height = random.between(2, 4), width = random.between(3, 7);

@@ -115,7 +115,7 @@ PjrtClient::PjrtClient(const PjrtLibrary& library, int device, int threads) : li
   if (device >= 0) {
     options.push_back(named(visible, PjrtValueType::integers));
     options.back().integers = &number;
-    // Memory is taken as it is needed, so that what a network takes can be told.
+    // XLA takes memory as it needs it, so that the record shows how much a network needs.
     options.push_back(named(preallocate, PjrtValueType::boolean));
     options.back().boolean = false;
   }

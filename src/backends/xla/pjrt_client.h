@@ -24,7 +24,7 @@ struct PjrtFailure : std::exception {
 // A plug-in of XLA, opened once and kept until the process ends. Any thread.
 class PjrtLibrary {
  public:
-  // Throws Error{refused} where the file is no such plug-in or one of another major version.
+  // Throws Error{refused} if the file is not a plug-in of XLA, or has another major version of the interface.
   explicit PjrtLibrary(const std::string& path);
   std::string version() const;  // version of PJRT's interface: "0.81"
 

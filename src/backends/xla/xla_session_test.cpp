@@ -46,7 +46,7 @@ TEST_F(XlaSessionTest, HalvesAreComputedAsHalves) {
     TinyRig rig(*backend_, model, *clock_, {.batches = {1}, .precision = precision});
     rig.stage({{1, 2, 4097}});
     rig.run(0, {0});
-    EXPECT_THAT(rig.floats(0), testing::ElementsAre(2, 4, 8192));  // 4097 is no number of 16 bits
+    EXPECT_THAT(rig.floats(0), testing::ElementsAre(2, 4, 8192));  // 16 bits round 4097 to 4096
   }
 }
 

@@ -11,7 +11,7 @@ namespace deepgap {
 nlohmann::ordered_json endpoints_point(const EndpointsPoint& point, int64_t clients);
 // Returns the rest, which a disclosure may replace: names of model and data, where src/ and docs/ are.
 nlohmann::ordered_json endpoints_point_names(const EndpointsPoint& point);
-// Returns config.yaml: the run as deepgap was told to make it.
+// Returns config.yaml: the settings of the run.
 nlohmann::ordered_json endpoints_config(const Record& record);
 
 }  // namespace deepgap

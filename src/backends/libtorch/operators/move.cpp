@@ -4,6 +4,7 @@
 #include "backends/libtorch/torch_types.h"
 #include "model/padding.h"
 #include "model/slicing.h"
+#include "model/translated_nodes.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
@@ -222,18 +223,9 @@ TorchStep slice(const TorchCall& call) {
 
 // ATen counts from the last dimension, begin and end side by side.
 std::vector<int64_t> reversed_pads(const TorchCall& call) {
-  const size_t rank = call.shape(0).size();
-  const std::vector<int64_t> given = call.ints_or_input("pads", 1, {});
-  std::vector<int64_t> axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (call.has(3)) axes = call.integers(3);
-  if (given.size() != 2 * axes.size()) call.refuse("pads of the wrong number");
-  std::vector<int64_t> pads(2 * rank, 0);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const size_t from_last = rank - 1 - static_cast<size_t>(call.axis(axes[i], rank));
-    pads[2 * from_last] = given[i];
-    pads[2 * from_last + 1] = given[i + axes.size()];
-  }
+  const NodePads given = node_pads(call);
+  std::vector<int64_t> pads;
+  for (size_t axis = given.begins.size(); axis-- > 0;) pads.insert(pads.end(), {given.begins[axis], given.ends[axis]});
   while (pads.size() >= 2 && pads.back() == 0 && pads[pads.size() - 2] == 0) pads.resize(pads.size() - 2);
   return pads;
 }
@@ -279,30 +271,19 @@ TorchStep pad(const TorchCall& call) {
   return one_output([=](const TorchFrame& frame) { return at::pad(frame.in(0), whole, named); });
 }
 
-int64_t block_size(const TorchCall& call) {
-  const int64_t block = call.int_of("blocksize", 0);
-  if (block < 1 || call.shape(0).size() != 4) call.refuse(fmt::format("blocksize {} of {} dimensions", block, call.shape(0).size()));
-  return block;
+TorchStep move_blocks(const TorchCall& call, const BlockMoves& moves) {
+  const Shape out = call.output_shape();
+  return one_output([=](const TorchFrame& frame) { return frame.in(0).reshape(moves.parts).permute(moves.order).reshape(out); });
 }
 
-// Depth, column, row or column, row, depth: whether a block lies along the channels or within each.
 TorchStep depth_to_space(const TorchCall& call) {
-  const Shape in = call.shape(0), out = call.output_shape();
-  const int64_t block = block_size(call);
-  if (call.text_of("mode", "DCR") == "CRD")
-    return one_output([block](const TorchFrame& frame) { return at::pixel_shuffle(frame.in(0), block); });
-  return one_output([=](const TorchFrame& frame) {
-    return frame.in(0).reshape({in[0], block, block, out[1], in[2], in[3]}).permute({0, 3, 4, 1, 5, 2}).reshape(out);
-  });
+  const BlockMoves moves = depth_to_space_moves(call);
+  if (call.text_of("mode", "DCR") != "CRD") return move_blocks(call, moves);
+  const int64_t block = moves.parts[2];
+  return one_output([block](const TorchFrame& frame) { return at::pixel_shuffle(frame.in(0), block); });
 }
 
-TorchStep space_to_depth(const TorchCall& call) {
-  const Shape in = call.shape(0), out = call.output_shape();
-  const int64_t block = block_size(call);
-  return one_output([=](const TorchFrame& frame) {
-    return frame.in(0).reshape({in[0], in[1], out[2], block, out[3], block}).permute({0, 3, 5, 1, 2, 4}).reshape(out);
-  });
-}
+TorchStep space_to_depth(const TorchCall& call) { return move_blocks(call, space_to_depth_moves(call)); }
 
 // Makes those too large to be folded (model/eval/fold_constants.h), or of sizes that change; one element seen everywhere.
 TorchStep constant_of_shape(const TorchCall& call) {

@@ -2,6 +2,7 @@
 #include "backends/tensorflow/tf_operator.h"
 #include "model/padding.h"
 #include "model/slicing.h"
+#include "model/translated_nodes.h"
 
 #include <fmt/format.h>
 
@@ -104,27 +105,8 @@ void slice(const TfCall& call) {
            layout);
 }
 
-struct Pads {
-  Ints begins, ends;
-};
-Pads pads_of(const TfCall& call) {
-  const size_t rank = call.shape(0).size();
-  const Ints given = call.ints_or_input("pads", 1, {});
-  Ints axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (call.has(3)) axes = call.integers(3);
-  if (given.size() != 2 * axes.size()) call.refuse("pads of the wrong number");
-  Pads pads{Ints(rank, 0), Ints(rank, 0)};
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<size_t>(call.axis(axes[i], rank));
-    pads.begins[axis] = given[i];
-    pads.ends[axis] = given[i + axes.size()];
-  }
-  return pads;
-}
-
 // Negative pads cut off.
-void pad_by_value(const TfCall& call, Pads pads) {
+void pad_by_value(const TfCall& call, NodePads pads) {
   TfScope& s = call.scope;
   const TfLayout layout = call.layout();
   const double value = call.has(2) ? call.number(2) : call.float_of("value", 0);
@@ -147,7 +129,7 @@ void pad_by_value(const TfCall& call, Pads pads) {
 // A border of the tensor's own elements: one axis after the other.
 void pad(const TfCall& call) {
   const std::string mode = call.text_of("mode", "constant");
-  const Pads pads = pads_of(call);
+  const NodePads pads = node_pads(call);
   if (mode == "constant") return pad_by_value(call, pads);
   const Shape shape = call.shape(0);
   const TfLayout layout = call.layout();
@@ -161,30 +143,12 @@ void pad(const TfCall& call) {
   call.out(0, y, layout);
 }
 
-int64_t block_size(const TfCall& call) {
-  const int64_t block = call.int_of("blocksize", 0);
-  if (block < 1 || call.shape(0).size() != 4) call.refuse(fmt::format("blocksize {} of {} dimensions", block, call.shape(0).size()));
-  return block;
-}
-
-// Depth, column, row or column, row, depth: whether a block lies along the channels or within each.
-void depth_to_space(const TfCall& call) {
+void move_blocks(const TfCall& call, const BlockMoves& moves) {
   TfScope& s = call.scope;
-  const Shape in = call.shape(0), out = call.output_shape();
-  const int64_t block = block_size(call);
-  const bool within = call.text_of("mode", "DCR") == "CRD";
-  const Shape parts = within ? Shape{in[0], out[1], block, block, in[2], in[3]} : Shape{in[0], block, block, out[1], in[2], in[3]};
-  const Ints order = within ? Ints{0, 1, 4, 2, 5, 3} : Ints{0, 3, 4, 1, 5, 2};
-  call.out(0, s.reshape(s.transpose(s.reshape(call.in(0), parts), order), out));
+  call.out(0, s.reshape(s.transpose(s.reshape(call.in(0), moves.parts), moves.order), call.output_shape()));
 }
-
-void space_to_depth(const TfCall& call) {
-  TfScope& s = call.scope;
-  const Shape in = call.shape(0), out = call.output_shape();
-  const int64_t block = block_size(call);
-  const TfOutput parts = s.reshape(call.in(0), {in[0], in[1], out[2], block, out[3], block});
-  call.out(0, s.reshape(s.transpose(parts, {0, 3, 5, 1, 2, 4}), out));
-}
+void depth_to_space(const TfCall& call) { move_blocks(call, depth_to_space_moves(call)); }
+void space_to_depth(const TfCall& call) { move_blocks(call, space_to_depth_moves(call)); }
 
 // Makes those too large to be folded (model/eval/fold_constants.h); one element seen everywhere.
 void constant_of_shape(const TfCall& call) {

@@ -3,6 +3,7 @@
 #include "model/padding.h"
 #include "model/resampling.h"
 #include "model/slicing.h"
+#include "model/translated_nodes.h"
 
 #include <fmt/format.h>
 
@@ -100,16 +101,7 @@ HloValue along(HloWriter& h, const HloValue& x, const Ints& positions, size_t ax
 // Negative pads cut off, which PadOp of StableHLO does as well.
 void pad(const XlaCall& call) {
   const Shape shape = call.shape(0);
-  const Ints given = call.ints_or_input("pads", 1, {});
-  Ints axes(shape.size()), begins(shape.size(), 0), ends(shape.size(), 0);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (call.has(3)) axes = call.integers(3);
-  if (given.size() != 2 * axes.size()) call.refuse("pads of the wrong number");
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<size_t>(call.axis(axes[i], shape.size()));
-    begins[axis] = given[i];
-    ends[axis] = given[i + axes.size()];
-  }
+  const auto [begins, ends] = node_pads(call);
   const std::string mode = call.text_of("mode", "constant");
   HloValue y = call.in(0);
   if (mode == "constant") return call.out(0, call.hlo.pad(y, begins, ends, call.has(2) ? call.number(2) : call.float_of("value", 0)));
@@ -132,30 +124,12 @@ void gather(const XlaCall& call) {
   call.out(0, h.gather(x, h.select(h.compare("LT", given, h.number(given.type, 0)), from_end, given), axis));
 }
 
-int64_t block_size(const XlaCall& call) {
-  const int64_t block = call.int_of("blocksize", 0);
-  if (block < 1 || call.shape(0).size() != 4) call.refuse(fmt::format("blocksize {} of {} dimensions", block, call.shape(0).size()));
-  return block;
-}
-
-// Depth, column, row or column, row, depth: whether a block lies along the channels or within each.
-void depth_to_space(const XlaCall& call) {
+void move_blocks(const XlaCall& call, const BlockMoves& moves) {
   HloWriter& h = call.hlo;
-  const Shape in = call.shape(0), out = call.output_shape();
-  const int64_t block = block_size(call);
-  const bool within = call.text_of("mode", "DCR") == "CRD";
-  const Shape parts = within ? Shape{in[0], out[1], block, block, in[2], in[3]} : Shape{in[0], block, block, out[1], in[2], in[3]};
-  const Ints order = within ? Ints{0, 1, 4, 2, 5, 3} : Ints{0, 3, 4, 1, 5, 2};
-  call.out(0, h.reshape(h.transpose(h.reshape(call.in(0), parts), order), out));
+  call.out(0, h.reshape(h.transpose(h.reshape(call.in(0), moves.parts), moves.order), call.output_shape()));
 }
-
-void space_to_depth(const XlaCall& call) {
-  HloWriter& h = call.hlo;
-  const Shape in = call.shape(0), out = call.output_shape();
-  const int64_t block = block_size(call);
-  const HloValue parts = h.reshape(call.in(0), {in[0], in[1], out[2], block, out[3], block});
-  call.out(0, h.reshape(h.transpose(parts, {0, 3, 5, 1, 2, 4}), out));
-}
+void depth_to_space(const XlaCall& call) { move_blocks(call, depth_to_space_moves(call)); }
+void space_to_depth(const XlaCall& call) { move_blocks(call, space_to_depth_moves(call)); }
 
 // Makes those too large to be folded (model/eval/fold_constants.h).
 void constant_of_shape(const XlaCall& call) {
